@@ -14,8 +14,16 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
-from dropglm.experiments.few_labels import LABELS, SETS
-from dropglm.experiments.few_labels_methods import METHODS, OLD, OURS, OURS_UNLABELED, TFIDF, fit_and_score
+from dropglm.experiments.few_labels import (
+    LABELS,
+    METHODS,
+    OLD,
+    OURS,
+    OURS_UNLABELED,
+    SETS,
+    TFIDF,
+    score_text_method,
+)
 from dropglm.experiments.texts import few_labels
 
 PAGE = ROOT / "docs" / "paper" / "few-labels.md"
@@ -31,7 +39,7 @@ def seconds(name: str, labels: int) -> dict[str, float]:
     found: dict[str, list[float]] = {method: [] for method in COMPARED}
     for _ in range(ROUNDS):
         for method, times in found.items():
-            times.append(fit_and_score(texts, method=METHODS[method], seed=SEED)["fit_seconds"])
+            times.append(score_text_method(texts, method=METHODS[method], seed=SEED)["fit_seconds"])
     return {method: min(times) for method, times in found.items()}
 
 

@@ -15,7 +15,7 @@ from benchmarks.chromium import chromium
 from benchmarks.markdown import ROOT
 from dropglm import load_dataset
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.exports import Exports
+from dropglm.labelling.output_files import Exports
 from dropglm.web.application import application
 from dropglm.web.label_page import LabelPage
 from dropglm.web.running import serving

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from benchmarks import report
 from benchmarks.markdown import ROOT, fill, table
-from dropglm.experiments import few_labels_methods
-from dropglm.experiments.few_labels_methods import LABELED_ONLY, WITH_UNLABELED
+from dropglm.experiments.few_labels import LABELED_ONLY, OURS, OURS_UNLABELED, TFIDF, WITH_UNLABELED
 
 PAGES = ("README.md", "docs/training.md", "docs/mathematics.md", "docs/dask.md", "docs/exporting.md")
 RESULTS, PICTURE = "docs/results.md", "docs/accuracy.svg"
@@ -101,11 +100,11 @@ def few_labels(path: str = "docs/paper/few-labels.md") -> str:
     rivals = {name: found[name] for name in RIVALS if "-" not in found.get(name, ["-"])}
     labels = header[1::2]
     best = {max(rivals, key=lambda name: float(rivals[name][k])) for k in range(len(labels))}
-    shown = [("tf-idf and logistic regression", "no", *found[few_labels_methods.TFIDF])]
+    shown = [("tf-idf and logistic regression", "no", *found[TFIDF])]
     for name, cells in rivals.items():
-        if name in best - {few_labels_methods.TFIDF}:
+        if name in best - {TFIDF}:
             shown.append((name, "yes" if name in WITH_UNLABELED else "no", *cells))
-    ours, with_unlabeled = found[few_labels_methods.OURS], found[few_labels_methods.OURS_UNLABELED]
+    ours, with_unlabeled = found[OURS], found[OURS_UNLABELED]
     shown += [
         ("`TextClassifier`", "no", *ours),
         ("`TextClassifier`", "yes", *(f"**{cell}**" for cell in with_unlabeled)),

@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dropglm.datasets import DATASETS, DatasetError
-from dropglm.datasets.archive import MAX_OTHER_MEMBERS, read_members
+from dropglm.datasets.files import MAX_OTHER_MEMBERS, read_members
 from tests.datasets.archives import small, tarred, with_header, zipped
-from tests.datasets.test_parsers import RT
+from tests.datasets.test_corpora import RT
 
 POS, NEG = sorted(RT, reverse=True)
 

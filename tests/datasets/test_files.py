@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dropglm.datasets import DATASETS, DatasetError, fetch, files, listing, load_dataset, where
 from tests.datasets.archives import served, small, zipped
-from tests.datasets.test_parsers import RT
+from tests.datasets.test_corpora import RT
 
 CONTENT = zipped(RT)
 

@@ -36,7 +36,7 @@ def synthetic(name, *, n_labeled, n_test, n_per_class, random_state):
 
 
 SMALL = docstrings.Docstrings(
-    quick=docstrings.Size(labels=(24, 60), seeds=2, per_class=100, test=120), load=synthetic
+    quick=docstrings.DocstringsSize(labels=(24, 60), seeds=2, per_class=100, test=120), load=synthetic
 )
 
 

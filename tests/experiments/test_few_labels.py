@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegressionCV, NgramVectorizer, TextClassifier
-from dropglm.experiments import few_labels_methods as methods
+from dropglm.experiments import few_labels as methods
 from dropglm.experiments import texts
 from dropglm.experiments.few_labels import SETS, FewLabels
 from tests.experiments.stored import page_without_fits, run_lines
@@ -48,8 +48,8 @@ def synthetic(name, *, n_labeled=None, n_test=None):
 
 
 CHEAP = {name: methods.METHODS[name] for name in ("tf-idf", "naive Bayes", "NB-SVM", methods.OURS)}
-UNTUNED = methods.Method(lambda y, seed: TextClassifier(tune=False), unlabeled=True)
-LSA = methods.Method(methods.lsa, {"Cs": 2, "components": 5}, unlabeled=True)
+UNTUNED = methods.TextMethod(lambda y, seed: TextClassifier(tune=False), unlabeled=True)
+LSA = methods.TextMethod(methods.lsa, {"Cs": 2, "components": 5}, unlabeled=True)
 SMALL = FewLabels(
     sets=("rt", "docs"),
     labels=(20, 40),

@@ -3,7 +3,7 @@
 import pytest
 
 from dropglm.experiments import few_labels
-from dropglm.experiments.results import by
+from dropglm.experiments.results import Lines
 from tests.experiments.stored import line
 
 
@@ -16,38 +16,42 @@ def results(method, accuracies, data="rt", labels=100, **parameters):
 
 
 def test_the_best_rival_of_each_cell_is_the_one_with_the_best_mean():
-    lines = [
-        *results("ours", [0.7, 0.8]),
-        *results("one", [0.6, 0.7]),
-        *results("other", [0.75, 0.5]),
-        *results("ours", [0.5, 0.5], "subj"),
-        *results("one", [0.2, 0.6], "subj"),
-        *results("other", [0.6, 0.6], "subj"),
-    ]
-    table = few_labels.differences("accuracy", by(lines, "data"), "ours", ["one", "other", "absent"])
+    lines = Lines(
+        [
+            *results("ours", [0.7, 0.8]),
+            *results("one", [0.6, 0.7]),
+            *results("other", [0.75, 0.5]),
+            *results("ours", [0.5, 0.5], "subj"),
+            *results("one", [0.2, 0.6], "subj"),
+            *results("other", [0.6, 0.6], "subj"),
+        ]
+    )
+    table = few_labels.differences("accuracy", lines.by("data"), "ours", ["one", "other", "absent"])
     assert table.rows == [["rt", "+10.00", "0.00", "one"], ["subj", "-10.00", "0.00", "other"]]
     assert table.title.endswith("(better in 1 of 2 cells, worse by more than one standard error in 1)")
     # Here the log loss is 1 - accuracy.
-    loss = few_labels.differences("log_loss", by(lines, "data"), "ours", ["one", "other"])
+    loss = few_labels.differences("log_loss", lines.by("data"), "ours", ["one", "other"])
     assert loss.rows[0] == ["rt", "-0.100", "0.000", "one"]
     assert "better in 1 of 2 cells" in loss.title
 
 
 def test_without_standard_errors_only_the_cells_ahead_are_counted():
-    lines = [*results("ours", [0.7]), *results("one", [0.6])]
-    table = few_labels.differences("accuracy", by(lines, "data"), "ours", ["one"])
+    lines = Lines([*results("ours", [0.7]), *results("one", [0.6])])
+    table = few_labels.differences("accuracy", lines.by("data"), "ours", ["one"])
     assert table.title.endswith("minus the best rival (better in 1 of 1 cells)")
     assert table.rows == [["rt", "+10.00", "-", "one"]]
 
 
 def test_gains_are_paired_by_seed_and_averaged_over_data_sets():
-    lines = [
-        *results("with", [0.7, 0.8, 0.9]),
-        *results("without", [0.6, 0.8]),
-        *results("with", [0.5, 0.4], "subj"),
-        *results("without", [0.5, 0.6], "subj"),
-    ]
-    table = few_labels.gains("accuracy", by(lines, "data"), "with", "without")
+    lines = Lines(
+        [
+            *results("with", [0.7, 0.8, 0.9]),
+            *results("without", [0.6, 0.8]),
+            *results("with", [0.5, 0.4], "subj"),
+            *results("without", [0.5, 0.6], "subj"),
+        ]
+    )
+    table = few_labels.gains("accuracy", lines.by("data"), "with", "without")
     assert table.rows == [
         ["rt", "+5.00", "5.00"],
         ["subj", "-10.00", "10.00"],
@@ -56,13 +60,15 @@ def test_gains_are_paired_by_seed_and_averaged_over_data_sets():
 
 
 def test_the_safety_table_counts_losses_and_names_the_worst():
-    lines = [
-        *results("with", [0.7, 0.595, 0.58]),
-        *results("without", [0.6, 0.6, 0.6]),
-        *results("with", [0.5], "subj", 300),
-        *results("without", [0.55], "subj", 300),
-    ]
-    table = few_labels.safety(by(lines, "data"), "with", "without")
+    lines = Lines(
+        [
+            *results("with", [0.7, 0.595, 0.58]),
+            *results("without", [0.6, 0.6, 0.6]),
+            *results("with", [0.5], "subj", 300),
+            *results("without", [0.55], "subj", 300),
+        ]
+    )
+    table = few_labels.safety(lines.by("data"), "with", "without")
     assert table.rows == [
         ["100 labels", "3", "1", "33.3", "0", "-2.00", "rt, 100 labels, seed 2"],
         ["300 labels", "1", "1", "100.0", "1", "-5.00", "subj, 300 labels, seed 0"],
@@ -72,7 +78,7 @@ def test_the_safety_table_counts_losses_and_names_the_worst():
 
 @pytest.fixture
 def curve_lines():
-    lines = [*results("with", [0.7, 0.8]), *results("without", [0.5, 0.5])]
+    lines = Lines([*results("with", [0.7, 0.8]), *results("without", [0.5, 0.5])])
     lines += results("with", [0.6, 0.7], unlabeled=100) + results("with", [0.65, 0.7], unlabeled=300)
     lines += results("with", [0.5, 0.5], "subj") + results("with", [0.6, 0.5], "subj", unlabeled=100)
     return lines

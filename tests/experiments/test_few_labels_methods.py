@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from dropglm.baselines import EMNaiveBayes
-from dropglm.experiments import few_labels_methods as rivals
+from dropglm.experiments import few_labels as rivals
 from dropglm.text.comparison import tfidf_baseline
 
 SEED = 3

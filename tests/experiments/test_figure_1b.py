@@ -9,13 +9,7 @@ from numpy.testing import assert_allclose
 from dropglm import LogisticRegression, load_dataset, noising_penalty
 from dropglm.datasets import DatasetError
 from dropglm.experiments import ExperimentRun
-from dropglm.experiments.figures import (
-    Figure1b,
-    athr_rows,
-    measure_path,
-    synthetic_rows,
-    training_path,
-)
+from dropglm.experiments.figures import Figure1b, athr_rows, measure_path, synthetic_rows, training_path
 from tests.experiments.stored import page_without_fits, run_lines
 from tests.oracles import enumerated, softplus
 

@@ -7,23 +7,26 @@ import pytest
 
 from dropglm import LogisticRegression
 from dropglm.experiments import imdb, methods
+from dropglm.experiments.results import Lines
 from tests.experiments.stored import ALL, MORE, NB, PLAIN, line, run_lines
 
 IMDB = imdb.IMDB()
 
 
 def test_rows_have_the_best_in_cross_validation_with_a_binomial_error():
-    lines = [
-        line("bigrams", "L2", 0.99, 0.99),
-        line("bigrams", PLAIN, 0.905, 0.92),
-        line("bigrams", NB, 0.913, 0.91),
-        line("bigrams", MORE, 0.921, 0.91),
-        line("bigrams", ALL, 0.917, 0.93),
-        line("bigrams", "quadratic", 0.88, 0.87),
-        line("bigrams", "quadratic, NB ridge", 0.89, 0.86),
-        line(f"bigrams, {imdb.PUBLISHED}", "MNB", 0.866, 0.9),
-        line(f"bigrams, {imdb.PUBLISHED}", "NB-SVM", 0.912, 0.9),
-    ]
+    lines = Lines(
+        [
+            line("bigrams", "L2", 0.99, 0.99),
+            line("bigrams", PLAIN, 0.905, 0.92),
+            line("bigrams", NB, 0.913, 0.91),
+            line("bigrams", MORE, 0.921, 0.91),
+            line("bigrams", ALL, 0.917, 0.93),
+            line("bigrams", "quadratic", 0.88, 0.87),
+            line("bigrams", "quadratic, NB ridge", 0.89, 0.86),
+            line(f"bigrams, {imdb.PUBLISHED}", "MNB", 0.866, 0.9),
+            line(f"bigrams, {imdb.PUBLISHED}", "NB-SVM", 0.912, 0.9),
+        ]
+    )
     for candidates, unlabeled, method in (
         (methods.GAUSSIAN, False, PLAIN),
         (methods.GAUSSIAN, True, ALL),
@@ -114,11 +117,13 @@ def test_larger_subsets_contain_smaller_ones(small, load, tmp_path):
 def test_the_right_table_has_points_with_and_without_unlabelled_rows(small):
     left = {(30, 0, PLAIN): 0.71, (30, 20, MORE): 0.73, (30, 40, MORE): 0.74}
     right = {(20, 0, PLAIN): 0.61, (30, 0, PLAIN): 0.71, (20, 25, MORE): 0.63, (30, 25, MORE): 0.76}
-    lines = [
-        line("imdb", method, accuracy + shift, seed=seed, labeled=n, unlabeled=m)
-        for (n, m, method), accuracy in (left | right).items()
-        for seed, shift in enumerate((0.0, 0.02))
-    ]
+    lines = Lines(
+        [
+            line("imdb", method, accuracy + shift, seed=seed, labeled=n, unlabeled=m)
+            for (n, m, method), accuracy in (left | right).items()
+            for seed, shift in enumerate((0.0, 0.02))
+        ]
+    )
     tables = small.curves.tabulate(lines)
     assert tables[0].header == ["method", "0", "±", "20", "±", "40", "±"]
     assert tables[0].rows == [

@@ -68,7 +68,7 @@ def test_tables_and_figures_are_made_of_the_lines(lines, tmp_path):
 
 @pytest.mark.parametrize("methods", [(RANDOM,), (CHOSEN,), ()], ids=["random", "chosen", "none"])
 def test_results_of_some_of_the_sessions_can_be_shown(lines, methods):
-    some = [line for line in lines if line["method"] in methods]
+    some = lines.among(method=methods)
     tables = SMALL.tabulate(some)
     assert not any("nan" in cell for table in tables for row in table.rows for cell in row)
     SMALL.draw(some)

@@ -7,16 +7,10 @@ from numpy.testing import assert_allclose
 from dropglm import OnlineLogisticRegression, load_dataset
 from dropglm.datasets import DatasetError
 from dropglm.experiments import ExperimentRun, online
-from dropglm.experiments.online import (
-    BETA_NORMAL,
-    BETA_WORD,
-    INTERCEPT,
-    fisher_diagonal,
-    well_specified_rows,
-)
+from dropglm.experiments.online import BETA_NORMAL, BETA_WORD, INTERCEPT, fisher_diagonal, well_specified_rows
 from tests.experiments.stored import page_without_fits, run_lines
 
-SIZE = online.Size(seeds=2, simulated=300, well_specified=400, cost=0.1)
+SIZE = online.OnlineSize(seeds=2, simulated=300, well_specified=400, cost=0.1)
 ONLINE = online.Online()
 SMALL = online.Online(quick=SIZE, simulated_test=100)
 

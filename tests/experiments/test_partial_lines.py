@@ -7,6 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from dropglm.experiments import EXPERIMENTS
+from dropglm.experiments.results import Lines
 
 RESULTS = {
     "simulation": {"active": 0.8, "all": 0.6, "log_loss": 0.6, "useful_size": 0.1, "nuisance_size": 0.05},
@@ -43,19 +44,21 @@ def close_figures():
 def lines_of(name, fits):
     """Return lines as if these fits had been run."""
     rng = np.random.default_rng(0)
-    return [
-        {
-            "experiment": name,
-            "data": fit.data,
-            "method": fit.method,
-            "seed": fit.seed,
-            "parameters": json.loads(json.dumps(fit.parameters)),
-            "result": RESULTS[KINDS[name]] | {"accuracy": 0.5 + 0.4 * rng.random()},
-            "seconds": 1.0,
-            "versions": {},
-        }
-        for fit in fits
-    ]
+    return Lines(
+        [
+            {
+                "experiment": name,
+                "data": fit.data,
+                "method": fit.method,
+                "seed": fit.seed,
+                "parameters": json.loads(json.dumps(fit.parameters)),
+                "result": RESULTS[KINDS[name]] | {"accuracy": 0.5 + 0.4 * rng.random()},
+                "seconds": 1.0,
+                "versions": {},
+            }
+            for fit in fits
+        ]
+    )
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 20, 45])

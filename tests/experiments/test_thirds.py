@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm.experiments.methods import GAUSSIAN, best_in_cross_validation
+from dropglm.experiments.results import Lines
 from dropglm.experiments.thirds import Thirds
 from tests.experiments.stored import ALL, MORE, NB, PLAIN, line, run_lines
 
@@ -15,7 +16,7 @@ def test_methods_are_chosen_by_cross_validation_and_not_on_test_rows(small, few_
     lines = run_lines("thirds", small.thirds, tmp_path, quick=False)
     assert len(lines) == len(small.thirds.fits(False)) == (2 + 1) * (2 * len(few_methods) - 1)
     ours = ["gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled"]
-    rt = [line for line in lines if line["data"] == "rt"]
+    rt = lines.where(data="rt")
     for found in best_in_cross_validation(rt, GAUSSIAN, unlabeled=True):
         mine = [x["result"] for x in rt if x["seed"] == found["seed"] and x["method"] in ours]
         assert len(mine) == 4
@@ -32,7 +33,7 @@ def test_methods_are_chosen_by_cross_validation_and_not_on_test_rows(small, few_
 
 def results_and_means():
     """Two data sets, two splits; methods that are better in cross-validation are worse on test rows."""
-    lines, expected = [], {}
+    lines, expected = Lines(), {}
     for d, data in enumerate(("rt", "subj")):
         for f, features in enumerate(("unigrams", "more features")):
             best = []
@@ -57,7 +58,7 @@ def test_the_tables_have_the_best_in_cross_validation_and_not_on_test_rows():
     tables = dict(zip(("unigrams", "more features"), THIRDS.tabulate(lines), strict=False))
     compared = {item.what.split()[0]: item for item in THIRDS.compare(lines) if "more features" in item.what}
     for (data, features), accuracy in expected.items():
-        mine = [x for x in lines if x["data"] == data and x["parameters"]["features"] == features]
+        mine = lines.where(data=data, features=features)
         for unlabeled, column in ((False, 1), (True, 2)):
             found = best_in_cross_validation(mine, GAUSSIAN, unlabeled=unlabeled)
             assert [100 * x["result"]["accuracy"] for x in found] == pytest.approx(accuracy[:, column])

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dropglm.datasets import DatasetError
 from dropglm.experiments import Comparison, Experiment
-from dropglm.experiments.experiment import Fit
+from dropglm.experiments.experiment import PlannedFit
 from dropglm.plots.pages import ResultTable
 
 
@@ -56,7 +56,7 @@ class Toy(Experiment):
             self.worked((loaded, seed))
             return {"square": seed**2}
 
-        return Fit(data, "square", seed, {"rows": 5 if quick else 50}, load, measure, self.cost)
+        return PlannedFit(data, "square", seed, {"rows": 5 if quick else 50}, load, measure, self.cost)
 
 
 def squares(lines):

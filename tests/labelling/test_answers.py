@@ -1,18 +1,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dropglm.labelling.answers import Answers
+from dropglm.labelling.answers import Answers, TextNumbers, text_hash
 from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
-    Kept,
-    Labelled,
-    LabelledTogether,
+    Confirmed,
+    Labeled,
+    LabeledTogether,
     Skipped,
     Undone,
 )
-from dropglm.labelling.text_numbers import TextNumbers, text_hash
 
 TEXTS = ["a lovely film", "a dull film", "great fun", "boring", "a lovely film"]
 numbers = TextNumbers(TEXTS)
@@ -21,10 +20,10 @@ some_texts = st.lists(st.integers(0, 4), min_size=1, max_size=2).map(
 )
 names = st.sampled_from("abc")
 answers = st.one_of(
-    st.builds(Labelled, some_texts, names, st.sampled_from(["random", "chosen"]), names),
-    st.builds(LabelledTogether, st.just(tuple(map(numbers.reference, (0, 3)))), st.tuples(names, names)),
+    st.builds(Labeled, some_texts, names, st.sampled_from(["random", "chosen"]), names),
+    st.builds(LabeledTogether, st.just(tuple(map(numbers.reference, (0, 3)))), st.tuples(names, names)),
     st.builds(Skipped, some_texts),
-    st.builds(Kept, some_texts),
+    st.builds(Confirmed, some_texts),
 )
 class_changes = st.one_of(
     st.builds(ClassAdded, names, st.just(True)),
@@ -33,7 +32,7 @@ class_changes = st.one_of(
 )
 actions = answers | class_changes
 given_at_the_start = st.one_of(
-    st.builds(ClassAdded, names), st.builds(Labelled, some_texts, names, st.just("imported"))
+    st.builds(ClassAdded, names), st.builds(Labeled, some_texts, names, st.just("imported"))
 )
 
 
@@ -89,7 +88,7 @@ def test_every_label_has_a_class_whatever_happens(given):
 
 def test_a_class_with_labels_is_not_removed():
     text = (numbers.reference(0),)
-    found = state([Labelled(text, "a"), ClassAdded("b", True), ClassRemoved("a"), ClassRemoved("b")])
+    found = state([Labeled(text, "a"), ClassAdded("b", True), ClassRemoved("a"), ClassRemoved("b")])
     assert found.classes == ["a"]
     found.apply(Undone())
     assert found.classes == ["a", "b"]
@@ -101,7 +100,7 @@ def test_a_class_with_labels_is_not_removed():
 def test_labels_of_the_table_are_not_undone():
     """They are not answers of the page: undo takes the last answer before them, or nothing."""
     first, second = (numbers.reference(number) for number in (1, 2))
-    found = state([Labelled((first,), "a", "chosen"), Labelled((second,), "b", "imported")])
+    found = state([Labeled((first,), "a", "chosen"), Labeled((second,), "b", "imported")])
     assert found.last.numbers == [1]
     found.apply(Undone())
     found.apply(Undone())
@@ -116,7 +115,7 @@ def test_answers_find_their_texts_in_a_table_of_another_order(given, order):
     labels = {text_hash(moved.numbers.texts[number]): label for number, label in moved.labels().items()}
     last = {}
     for entry in given:
-        labels_of = {Labelled: lambda one: [one.label] * 2, LabelledTogether: lambda one: one.labels}
+        labels_of = {Labeled: lambda one: [one.label] * 2, LabeledTogether: lambda one: one.labels}
         for reference, label in zip(
             entry.texts, labels_of.get(type(entry), lambda _: ())(entry), strict=False
         ):
@@ -128,7 +127,7 @@ def test_answers_find_their_texts_in_a_table_of_another_order(given, order):
 
 def test_labels_of_missing_texts_are_kept_apart():
     text, other = numbers.reference(3), numbers.reference(1)
-    found = state([Labelled((text,), "b"), Labelled((other,), "b")], ["a dull film", "new"])
+    found = state([Labeled((text,), "b"), Labeled((other,), "b")], ["a dull film", "new"])
     assert found.labels() == {0: "b"}
     assert (found.numbers.moved, len(found.numbers.missing)) == (1, 1)
     found.apply(Undone())
@@ -137,10 +136,10 @@ def test_labels_of_missing_texts_are_kept_apart():
 
 def test_a_renamed_class_renames_earlier_labels_and_guesses():
     text = (numbers.reference(0),)
-    found = state([Labelled(text, "a", "random", "b"), ClassAdded("b"), ClassRenamed("b", "c")])
+    found = state([Labeled(text, "a", "random", "b"), ClassAdded("b"), ClassRenamed("b", "c")])
     assert found.classes == ["a", "c"]
     assert found.outcomes() == [(0, False)]
-    found.apply(Labelled(text, "c"))
+    found.apply(Labeled(text, "c"))
     assert found.outcomes() == [(0, True)]
     found.apply(ClassRenamed("a", "c"))
     assert found.classes == ["a", "c"]
@@ -149,7 +148,7 @@ def test_a_renamed_class_renames_earlier_labels_and_guesses():
 def test_a_correction_keeps_how_the_text_was_drawn():
     text = (numbers.reference(2),)
     found = state(
-        [Labelled(text, "a", "random", "a", 5.0), Kept(text), Labelled(text, "b", "search", "b", 9.0)]
+        [Labeled(text, "a", "random", "a", 5.0), Confirmed(text), Labeled(text, "b", "search", "b", 9.0)]
     )
     answer = found.by_text[2]
     assert (answer.source, answer.guess, answer.time, answer.kept) == ("random", 0, 5.0, False)

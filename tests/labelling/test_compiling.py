@@ -13,8 +13,8 @@ from numba.core.dispatcher import Dispatcher
 
 from dropglm.labelling import LabellingSession
 from dropglm.labelling import compiling as compiling_module
+from dropglm.labelling.background_trainer import BackgroundTrainer
 from dropglm.labelling.compiling import compile_fits, compiling
-from dropglm.labelling.learner import Learner
 from tests.labelling.texts import topic_texts
 
 
@@ -66,7 +66,7 @@ def test_the_process_is_gone_when_it_has_ended(monkeypatch):
 def test_nobody_waits_for_functions_to_compile(tmp_path, monkeypatch):
     """Texts are shown and answered meanwhile, and a session that ends does not wait."""
     compiled = threading.Event()
-    monkeypatch.setattr(Learner, "_compile", lambda self: compiled.wait(30))
+    monkeypatch.setattr(BackgroundTrainer, "_compile", lambda self: compiled.wait(30))
     texts, _ = topic_texts(60)
     begin = time.perf_counter()
     with LabellingSession(texts, tmp_path / "a.labels.jsonl", classes=["a", "b"]) as session:
@@ -80,7 +80,7 @@ def test_nobody_waits_for_functions_to_compile(tmp_path, monkeypatch):
 
 SLOW = """
 import sys, threading, time
-from dropglm.labelling.learner import Learner
+from dropglm.labelling.background_trainer import BackgroundTrainer
 
 begun = threading.Event()
 
@@ -90,7 +90,7 @@ def compile_slowly(self):
     time.sleep(SECONDS)
     print("ends", flush=True)
 
-Learner._compile = compile_slowly
+BackgroundTrainer._compile = compile_slowly
 """
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.exports import write_labels
-from dropglm.labelling.panels import progress, search, surest
+from dropglm.labelling.output_files import write_labels
+from dropglm.labelling.panels import label_counts, search, surest
 from tests.cli.command import texts
 
 FIRST, TRUTH = texts(20)
@@ -25,7 +25,7 @@ def test_each_different_text_is_asked_once_and_all_rows_are_exported(path, patie
             session.answer(TRUTH[session.current.number])
             assert not patient or session.wait(300)
         assert sorted(shown) == list(range(20))
-        found = progress(session)
+        found = label_counts(session)
         assert (found.n_texts, found.n_labels, found.n_rows) == (20, 20, 60)
         assert found.classes == [("good", 10), ("bad", 10)]
         assert session.answers.labels() == dict(enumerate(TRUTH * 3))
@@ -40,7 +40,7 @@ def test_an_answer_to_a_copy_is_that_of_the_first(path):
         session.answer("bad", 47)
         assert session.answers.labels() == {7: "bad", 27: "bad", 47: "bad"}
         session.answer_all({3: "bad", 23: "good", 4: "good"})
-        assert progress(session).n_labels == 3
+        assert label_counts(session).n_labels == 3
         session.undo()
         assert session.undo() == [7]
         assert session.answers.labels() == {7: "good", 27: "good", 47: "good"}

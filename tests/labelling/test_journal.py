@@ -16,11 +16,11 @@ from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
+    Confirmed,
     Journal,
     JournalError,
-    Kept,
-    Labelled,
-    LabelledTogether,
+    Labeled,
+    LabeledTogether,
     Skipped,
     TextReference,
     Undone,
@@ -37,11 +37,11 @@ references = st.lists(
 ).map(tuple)
 times = st.floats(0, 2e9)
 entries = st.one_of(
-    st.builds(Labelled, references, names, st.sampled_from(SOURCES), st.none() | names, times),
+    st.builds(Labeled, references, names, st.sampled_from(SOURCES), st.none() | names, times),
     st.builds(Skipped, references, times),
-    st.builds(Kept, references, times),
+    st.builds(Confirmed, references, times),
     st.builds(
-        lambda texts, name, time: LabelledTogether(texts, (name,) * len(texts), time),
+        lambda texts, name, time: LabeledTogether(texts, (name,) * len(texts), time),
         references,
         names,
         times,
@@ -132,7 +132,7 @@ def test_lines_of_a_journal_are_read(tmp_path):
         b'{"entry":"undone","time":2.0}\n'
     )
     both = (TextReference(1, "f"), TextReference(2, "e"))
-    assert entries_of(path) == [ClassAdded("a"), Labelled(both, "a", "bulk", None, 1.5), Undone(2.0)]
+    assert entries_of(path) == [ClassAdded("a"), Labeled(both, "a", "bulk", None, 1.5), Undone(2.0)]
 
 
 @settings(max_examples=30, deadline=None)

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from dropglm import TextClassifier
 from dropglm.labelling import LabellingSession, TextPool
-from dropglm.labelling.panels import accuracy_curve, known_accuracy, progress, surest, suspects
+from dropglm.labelling.panels import accuracy_curve, known_accuracy, label_counts, surest, suspects
 from dropglm.labelling.session import ChangedError
 from tests.cli.command import texts
 
@@ -117,7 +117,7 @@ def test_a_bulk_answer_of_several_classes_is_one_action(path):
         session.answer_all({third: "bad", fourth: "good", second: "bad"})
         assert path.read_bytes().count(b"\n") == lines + 1
         assert session.current.number not in (first, second, third, fourth)
-        assert progress(session).classes == [("good", 2), ("bad", 2)]
+        assert label_counts(session).classes == [("good", 2), ("bad", 2)]
         session.undo()
         assert session.answers.labels() == {first: "good"}
         with pytest.raises(ValueError, match="no class “none”"):
@@ -262,6 +262,15 @@ def test_the_panels_list_suspicious_sure_and_found_texts(path):
         assert [p for _, p in sure] == sorted((p for _, p in sure), reverse=True)
         assert surest(session, "none") == []
         assert "0 of 10 random texts" in known_accuracy(session)
+
+
+def test_a_model_to_start_from_may_have_classes_that_are_not_strings(path):
+    model = TextClassifier(tune=False, min_df=1).fit(TEXTS[:60], [TRUTH[n] == "good" for n in range(60)])
+    with LabellingSession(TEXTS, path, start_from=model, seed=0) as session:
+        assert session.wait(300)
+        assert session.problem is None
+        assert session.answers.classes == ["false", "true"]
+        assert session.guess(0).words
 
 
 def test_a_trained_model_guesses_from_the_first_text(path):

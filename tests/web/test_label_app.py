@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.exports import Exports
+from dropglm.labelling.output_files import Exports
 from dropglm.web.application import application, page_token
 from dropglm.web.label_page import CUT, LabelPage
 from dropglm.web.running import serving

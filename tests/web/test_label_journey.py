@@ -64,8 +64,7 @@ def folder(tmp_path):
 
 
 def labels_of(folder):
-    from dropglm.labelling.answers import Answers
-    from dropglm.labelling.text_numbers import TextNumbers
+    from dropglm.labelling.answers import Answers, TextNumbers
 
     with Journal(folder / "a.labels.jsonl") as journal:
         answers = Answers(TextNumbers(TEXTS))

@@ -6,7 +6,7 @@ from time import sleep
 import pytest
 
 from dropglm.labelling import LabellingSession, TextPool
-from dropglm.labelling.exports import Exports
+from dropglm.labelling.output_files import Exports
 from dropglm.web.application import application
 from dropglm.web.label_page import LabelPage
 from dropglm.web.running import serving

@@ -9,8 +9,7 @@ import numpy as np
 from dropglm.base.extras import import_extra
 from dropglm.cli.terminal import printable
 from dropglm.plots import NgramWeightsDisplay
-from dropglm.plots.axes import COLORS
-from dropglm.plots.pages import ResultTable, figure, page
+from dropglm.plots.pages import COLORS, ResultTable, figure, page
 from dropglm.text.explanation import Explanation, NgramWeight
 from dropglm.text.fitted_model import FittedTextModel
 

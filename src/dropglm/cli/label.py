@@ -89,7 +89,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
     from dropglm.labelling.compiling import compiling
 
     with compiling():
-        from dropglm.labelling.exports import Exports
+        from dropglm.labelling.output_files import Exports
         from dropglm.labelling.session import LabellingSession
         from dropglm.web.application import AllowedHosts, application, page_token
         from dropglm.web.label_page import LabelPage
@@ -192,12 +192,11 @@ def _stem(journal: Path) -> Path:
 def _class_names(given: str | None) -> list[str]:
     from dropglm.labelling.answers import checked_name
 
-    names = [name.strip() for name in given.split(",")] if given is not None else []
-    if not all(names):
+    names = given.split(",") if given is not None else []
+    if not all(map(str.strip, names)):
         raise bad_option("--classes", "must be names separated by commas.")
-    for name in names:
-        with options.refusing("--classes"):
-            checked_name(name)
+    with options.refusing("--classes"):
+        names = list(map(checked_name, names))
     if len(set(names)) < len(names):
         raise bad_option("--classes", "a class is named twice.")
     return names
@@ -205,13 +204,13 @@ def _class_names(given: str | None) -> list[str]:
 
 def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
     """Return the texts, the labels that some of them have, and the number of rows without text."""
-    from dropglm.labelling.exports import has_text
+    from dropglm.labelling.output_files import has_text
 
     with Progress(f"Reading {table.name}", shown=not quiet):
         read = table.read()
     rows = [row for row, text in enumerate(read.texts) if has_text(text)]
     given = enumerate([read.labels[row] for row in rows] if read.labels else [])
-    known = {number: name.strip() for number, name in given if name is not None}
+    known = {number: name for number, name in given if name is not None}
     return [read.texts[row] for row in rows], known, len(read.texts) - len(rows)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 # A member of an archive: the match of its name, and its bytes.
-Member = tuple[re.Match[str], bytes]
+ArchiveMember = tuple[re.Match[str], bytes]
 Row = tuple[Any, ...]
 
 
@@ -160,7 +160,7 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """One data set: what the list of data sets shows, and how it is built.
 
     Attributes

@@ -25,7 +25,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.datasets.dataset import Entry
+from dropglm.datasets.dataset import DatasetEntry
 
 PACKAGES = ("numpy", "polars", "python", "scipy", "sklearn")
 MIN_LENGTH = 80  # characters; shorter docstrings are "Return a copy." and the like
@@ -171,7 +171,7 @@ def build(
     }
 
 
-DOCSTRINGS = Entry(
+DOCSTRINGS = DatasetEntry(
     summary="docstrings of installed packages, labelled by package",
     rows=None,
     classes=PACKAGES,

@@ -10,13 +10,12 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.progress import is_terminal
 from dropglm.base.registry import lookup, quoted
 from dropglm.datasets import files
-from dropglm.datasets.dataset import Dataset, Entry
+from dropglm.datasets.corpora import ATHR, BBCRYPT, IMDB, IMDB2K, NEWSGROUPS, RT, SUBJ, XGRAPH
+from dropglm.datasets.dataset import Dataset, DatasetEntry
 from dropglm.datasets.docstrings import DOCSTRINGS
-from dropglm.datasets.film_reviews import IMDB, IMDB2K, RT, SUBJ
-from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
 from dropglm.datasets.simulation import SIMULATION
 
-DATASETS: dict[str, Entry] = {
+DATASETS: dict[str, DatasetEntry] = {
     "20news": NEWSGROUPS,
     "athr": ATHR,
     "bbcrypt": BBCRYPT,
@@ -103,7 +102,7 @@ def load_dataset(
     if entry.table is None:
         fields = entry.build(**options)
     else:
-        path = files.fetch(entry.table, data_home, download=download, shown=_shown(verbose))
+        path = files.find_or_download(entry.table, data_home, download=download, shown=_shown(verbose))
         fields = entry.build(files.read_parquet(path, entry.table))
     fields.setdefault("class_names", entry.classes)
     return Dataset(
@@ -141,7 +140,7 @@ def where(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | 
     True
     """
     entry = lookup(DATASETS, name, "data set")
-    return None if entry.table is None else files.where(entry.table, data_home)
+    return None if entry.table is None else files.find_file(entry.table, data_home)
 
 
 def fetch(name: str, data_home: str | os.PathLike[str] | None = None, *, verbose: bool | None = None) -> Path:
@@ -174,7 +173,7 @@ def fetch(name: str, data_home: str | os.PathLike[str] | None = None, *, verbose
     entry = lookup(DATASETS, name, "data set")
     if entry.table is None:
         raise InputError(f"name {name!r} needs no file; load_dataset({name!r}) generates the data set.")
-    return files.fetch(entry.table, data_home, download=True, shown=_shown(verbose))
+    return files.find_or_download(entry.table, data_home, download=True, shown=_shown(verbose))
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,7 @@ def _shown(verbose: bool | None) -> bool:
     return is_terminal() if verbose is None else bool(verbose)
 
 
-def _check_options(name: str, entry: Entry, options: dict[str, Any]) -> None:
+def _check_options(name: str, entry: DatasetEntry, options: dict[str, Any]) -> None:
     known = [] if entry.table is not None else list(inspect.signature(entry.build).parameters)
     unknown = [option for option in options if option not in known]
     if unknown:

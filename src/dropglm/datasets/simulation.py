@@ -14,7 +14,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.core.families import Logistic
-from dropglm.datasets.dataset import Entry
+from dropglm.datasets.dataset import DatasetEntry
 
 GROUPS, ACTIVE_GROUPS, USEFUL, NUISANCE = 25, 5, 10, 1000
 # E[x²] = 2 · scale² where the feature is active, which is in 1 of 25 rows.
@@ -47,7 +47,7 @@ def build(*, n_rows: int = 75, random_state: Any = 0) -> dict[str, Any]:
     return {"X": X, "y": y.astype(np.int64), "groups": groups}
 
 
-SIMULATION = Entry(
+SIMULATION = DatasetEntry(
     summary="the paper's simulation: 50 rare useful features, 1,000 noise features",
     rows=None,
     classes=("0", "1"),

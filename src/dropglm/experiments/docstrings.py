@@ -19,25 +19,11 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.results import (
-    PERCENT,
-    by,
-    by_seed,
-    count_seeds,
-    counts,
-    draw_curve,
-    label_axis,
-    means_of,
-    paired,
-    table,
-    values,
-    where,
-)
+from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.results import PERCENT, Lines, draw_curve, label_axis, means_of, paired, table
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
-from dropglm.plots.axes import INK, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 from dropglm.search import LogisticRegressionCV
 from dropglm.text import NgramVectorizer
 
@@ -52,7 +38,7 @@ BETTER = {L2: (DROPOUT, UNLABELED), DROPOUT: (UNLABELED,)}  # the methods whose 
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
-class Size(NamedTuple):
+class DocstringsSize(NamedTuple):
     """Size of a run; ``per_class`` counts the texts of each package, labelled or not."""
 
     labels: tuple[int, ...]
@@ -61,8 +47,8 @@ class Size(NamedTuple):
     test: int
 
 
-FULL = Size(labels=(60, 150, 300, 600), seeds=10, per_class=1000, test=1000)
-QUICK = Size(labels=(60, 300), seeds=2, per_class=300, test=500)
+FULL = DocstringsSize(labels=(60, 150, 300, 600), seeds=10, per_class=1000, test=1000)
+QUICK = DocstringsSize(labels=(60, 300), seeds=2, per_class=300, test=500)
 
 
 # Fits are ordered by seed and number of labels, so it is enough to keep one set of texts.
@@ -73,7 +59,7 @@ def encode_texts(load: Load, labels: int, per_class: int, test: int, seed: int) 
     return vectorize(official_split(data), [(str, NgramVectorizer(NGRAMS, min_df=MIN_DF))])
 
 
-class Method(NamedTuple):
+class MatrixMethod(NamedTuple):
     """A model with its settings or grid, and whether it is also fitted to the unlabelled texts."""
 
     build: Callable[..., Any]
@@ -97,21 +83,21 @@ def tuned_l2(**grid: Any) -> Any:
 
 
 # The library's defaults, then eight grid points for each, so that no method is tuned more than another.
-METHODS: dict[str, Method] = {
-    "L2, defaults": Method(l2, {"C": 1.0}),
-    "dropout, defaults": Method(LogisticRegression, {"dropout": 0.5, "l2": 1.0}),
-    "dropout + unlabelled, defaults": Method(
+METHODS: dict[str, MatrixMethod] = {
+    "L2, defaults": MatrixMethod(l2, {"C": 1.0}),
+    "dropout, defaults": MatrixMethod(LogisticRegression, {"dropout": 0.5, "l2": 1.0}),
+    "dropout + unlabelled, defaults": MatrixMethod(
         LogisticRegression, {"dropout": 0.5, "l2": 1.0, "discount": 0.1}, unlabeled=True
     ),
-    "L2, tuned": Method(tuned_l2, {"C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
-    "dropout, tuned": Method(TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [10.0, 3.0, 1.0, 0.3]}),
-    "dropout + unlabelled, tuned": Method(
+    "L2, tuned": MatrixMethod(tuned_l2, {"C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
+    "dropout, tuned": MatrixMethod(TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [10.0, 3.0, 1.0, 0.3]}),
+    "dropout + unlabelled, tuned": MatrixMethod(
         TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [3.0, 0.3], "discount": [0.5, 0.05]}, unlabeled=True
     ),
 }
 
 
-def fit_and_score(texts: Split, *, method: Method) -> dict[str, Any]:
+def score_on_docstrings(texts: Split, *, method: MatrixMethod) -> dict[str, Any]:
     """Return the accuracy on test texts, and the settings chosen by cross-validation."""
     model = method.fit(texts)
     chosen = getattr(model, "best_params_", {})
@@ -138,8 +124,8 @@ def source_versions() -> dict[str, str]:
 class Docstrings(Experiment):
     """The experiment."""
 
-    full: Size = FULL
-    quick: Size = QUICK
+    full: DocstringsSize = FULL
+    quick: DocstringsSize = QUICK
     load: Load = load_dataset
 
     title = "Docstrings: few labels and many unlabelled texts"
@@ -163,19 +149,19 @@ class Docstrings(Experiment):
             "and tuned with tuned. A quick run has fewer unlabelled texts."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all methods, by seed and number of labels."""
         size = self.quick if quick else self.full
         texts = {"per_class": size.per_class, "test": size.test, "ngrams": list(NGRAMS), "min_df": MIN_DF}
         texts["of"] = source_versions()
         return [
-            Fit(
+            PlannedFit(
                 "docstrings",
                 name,
                 seed,
                 texts | {"labels": labels, "folds": FOLDS, "settings": method.settings},
                 partial(encode_texts, self.load, labels, size.per_class, size.test, seed),
-                partial(fit_and_score, method=method),
+                partial(score_on_docstrings, method=method),
                 (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0),
             )
             for seed in range(size.seeds)
@@ -183,25 +169,25 @@ class Docstrings(Experiment):
             for name, method in METHODS.items()
         ]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy by number of labels, gain over L2, and gain from unlabelled texts alone."""
-        methods, unlabeled = by(lines, "method"), values(lines, "unlabeled")
+        methods, unlabeled = lines.by("method"), lines.values("unlabeled")
         fewest, most = min(unlabeled), max(unlabeled)
 
         def accuracy(name: str, count: int) -> list[str]:
-            return PERCENT.cells(values(where(methods[name], labels=count), "accuracy"))
+            return PERCENT.cells(methods[name].where(labels=count).values("accuracy"))
 
         def gain_over(base: str, name: str, count: int) -> list[str]:
             """Return the gain over the base method with the same setting, on the same texts."""
-            others = where(lines, method=f"{base}, {_setting(name)}")
-            scores = (by_seed(where(group, labels=count), "accuracy") for group in (methods[name], others))
+            others = lines.where(method=f"{base}, {_setting(name)}")
+            scores = (group.where(labels=count).by_seed("accuracy") for group in (methods[name], others))
             return PERCENT.cells(paired(*scores).values(), "+")
 
         rows = {
             base: [name for name in methods if _method(name) in better] for base, better in BETTER.items()
         }
-        header, columns = ["method", "±"], counts(lines)
-        title = f"Accuracy in per cent, {count_seeds(lines)}; {fewest:,} to {most:,} unlabelled texts"
+        header, columns = ["method", "±"], lines.counts()
+        title = f"Accuracy in per cent, {lines.count_seeds()}; {fewest:,} to {most:,} unlabelled texts"
         over_l2 = "Gain over L2 on the same texts, in percentage points"
         over_dropout = "Gain of unlabelled texts over dropout without them"
         return [
@@ -210,21 +196,21 @@ class Docstrings(Experiment):
             table(over_dropout, header, rows[DROPOUT], columns, partial(gain_over, DROPOUT)),
         ]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy against the number of labels, for each method at its defaults and tuned."""
-        methods = by(lines, "method")
+        methods = lines.by("method")
         colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
-            found = means_of({count: values(own, "accuracy") for count, own in by(group, "labels").items()})
+            found = means_of({count: own.values("accuracy") for count, own in group.by("labels").items()})
             draw_curve(ax, found, color=colours[_method(name)], linestyle=STYLES[_setting(name)])
         for name, colour in colours.items():
             ax.plot([], [], color=colour, label=name)
         for name, style_of_line in STYLES.items():
             ax.plot([], [], color=INK, linestyle=style_of_line, label=name)
-        label_axis(ax, by(lines, "labels"), ylabel="accuracy", title="Which package?")
+        label_axis(ax, lines.by("labels"), ylabel="accuracy", title="Which package?")
         ax.legend(loc="lower right", frameon=False)
-        caption = f"Accuracy on test texts, mean over {count_seeds(lines)}; bars are standard errors."
+        caption = f"Accuracy on test texts, mean over {lines.count_seeds()}; bars are standard errors."
         return {caption: [ax.figure]}
 
 

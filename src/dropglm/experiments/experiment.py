@@ -20,15 +20,15 @@ from dropglm.base.errors import InputError
 from dropglm.base.files import FileError, append
 from dropglm.base.progress import Progress
 from dropglm.datasets import DatasetError
+from dropglm.experiments.results import Lines, ResultLine
 from dropglm.plots.pages import ResultTable
 
-Line = dict[str, Any]  # the raw result of one fit, as stored in the file
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 MEASURED: dict[str, Any] = {"result": dict, "seconds": (int, float), "versions": dict}
 
 
 @dataclass(frozen=True)
-class Fit:
+class PlannedFit:
     """One fit of an experiment.
 
     Attributes
@@ -106,18 +106,18 @@ class Experiment(ABC):
         """What was done, in one paragraph."""
 
     @abstractmethod
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits of a full or quick run, without loading data; none if there is no quick version."""
 
     @abstractmethod
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return the tables; their first column is text."""
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Return lists of Matplotlib figures by caption."""
         return {}
 
-    def compare(self, lines: list[Line]) -> list[Comparison]:
+    def compare(self, lines: Lines) -> list[Comparison]:
         """Return the paper's numbers next to ours, as far as results are available."""
         return []
 
@@ -147,11 +147,11 @@ class RawResults:
         self._lines = _parse(content[:complete], self.path)
         self._cut_at = complete if complete < len(content) else None
 
-    def line(self, fit: Fit) -> Line | None:
+    def line(self, fit: PlannedFit) -> ResultLine | None:
         """Return the result of a fit, or None if there is none yet."""
         return self._lines.get(identity(self._described(fit)))
 
-    def append(self, fit: Fit, result: Mapping[str, Any], seconds: float) -> None:
+    def append(self, fit: PlannedFit, result: Mapping[str, Any], seconds: float) -> None:
         """Write the result of a fit to the file, and make sure that it is on disk."""
         line = self._described(fit) | {"result": dict(result), "seconds": seconds, "versions": _versions()}
         # NaN is not valid JSON; a result that contains one is a bug in the experiment.
@@ -162,7 +162,7 @@ class RawResults:
         append(self.path, text)
         self._lines[identity(line)] = json.loads(text)
 
-    def _described(self, fit: Fit) -> Line:
+    def _described(self, fit: PlannedFit) -> ResultLine:
         """Return the part of a line that is known before the fit has run."""
         return {
             "experiment": self.experiment,
@@ -185,9 +185,9 @@ def identity(line: Mapping[str, Any]) -> str:
     return json.dumps([line[name] for name in IDENTITY], sort_keys=True)
 
 
-def _parse(content: bytes, path: Path) -> dict[str, Line]:
+def _parse(content: bytes, path: Path) -> dict[str, ResultLine]:
     """Return the lines by identity."""
-    lines: dict[str, Line] = {}
+    lines: dict[str, ResultLine] = {}
     for number, text in enumerate(content.split(b"\n")[:-1], 1):
         try:
             line = json.loads(text, parse_constant=_refuse)
@@ -223,7 +223,7 @@ class ExperimentRun:
 
     Attributes
     ----------
-    fits : list of Fit
+    fits : list of PlannedFit
         All fits of the run, whether or not they have a result.
     results : RawResults
         The stored results, read when the object is created.
@@ -237,12 +237,12 @@ class ExperimentRun:
         self.results = RawResults(folder, name)
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> Lines:
         """The available results, in the order of the fits."""
-        return [line for fit in self.fits if (line := self.results.line(fit))]
+        return Lines(line for fit in self.fits if (line := self.results.line(fit)))
 
     @property
-    def missing(self) -> list[Fit]:
+    def missing(self) -> list[PlannedFit]:
         """The fits that have no result yet."""
         return [fit for fit in self.fits if self.results.line(fit) is None]
 

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from dropglm.core.families import Logistic
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, Fit, Line
+from dropglm.experiments.experiment import Experiment, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.results import draw_panels
+from dropglm.experiments.results import Lines, ResultLine, draw_panels
 from dropglm.experiments.texts import Load
 from dropglm.linear import LogisticRegression
 from dropglm.plots import LossExpansionDisplay, PenaltyCurvesDisplay, PenaltyPathDisplay, RidgeContoursDisplay
@@ -24,10 +24,10 @@ from dropglm.plots.penalties import expanded_loss, fisher_information, penalties
 
 APPROXIMATIONS = ("quadratic", "gaussian")
 ROUNDING = 1e-9  # the curves touch where they are expanded, up to rounding
-Path = list[tuple[np.ndarray, float]]  # coefficients and intercept after each step
+CoefficientPath = list[tuple[np.ndarray, float]]  # coefficients and intercept after each step
 
 
-class TrainingData(NamedTuple):
+class FeaturesAndLabels(NamedTuple):
     """Features (n, d) and labels (n,)."""
 
     X: Any
@@ -49,18 +49,18 @@ class Figure(Experiment):
     panels = 1
 
     @abstractmethod
-    def table(self, line: Line) -> ResultTable:
+    def table(self, line: ResultLine) -> ResultTable:
         """Return the table of a line."""
 
     @abstractmethod
-    def display(self, line: Line) -> Any:
+    def display(self, line: ResultLine) -> Any:
         """Return the display of a line."""
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return a table for each line."""
         return [self.table(line) for line in lines]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the panels of each line."""
         return {
             self.caption.format(line=line): draw_panels(self.display(line), self.panels) for line in lines
@@ -96,22 +96,22 @@ class Figure1a(Figure):
         "p and σ in its figure, so these are our choice."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one fit, the same for a quick run."""
         parameters = {"probabilities": list(self.probabilities), "levels": list(self.levels)}
-        return [Fit("one row", "true and quadratic", 0, parameters, lambda: None, self._curves)]
+        return [PlannedFit("one row", "true and quadratic", 0, parameters, lambda: None, self._curves)]
 
     def _curves(self, data: None) -> dict[str, Any]:
         true, quadratic = row_penalties(self.probabilities, self.levels)
         return {"true": true.tolist(), "quadratic": quadratic.tolist()}
 
-    def display(self, line: Line) -> PenaltyCurvesDisplay:
+    def display(self, line: ResultLine) -> PenaltyCurvesDisplay:
         """Return both penalties against the noise level."""
         parameters, result = line["parameters"], line["result"]
         arrays = parameters["levels"], parameters["probabilities"], result["true"], result["quadratic"]
         return PenaltyCurvesDisplay(*map(np.array, arrays))
 
-    def table(self, line: Line) -> ResultTable:
+    def table(self, line: ResultLine) -> ResultTable:
         """Return the quadratic penalty as a multiple of the true one."""
         display = self.display(line)
         # For each shown level, the largest stored level that is not above it.
@@ -128,14 +128,14 @@ class Figure1a(Figure):
 
 
 @lru_cache(maxsize=1)
-def athr_rows(load: Load, n: int, seed: int) -> TrainingData:
+def athr_rows(load: Load, n: int, seed: int) -> FeaturesAndLabels:
     """Draw documents of AthR at random."""
     data = load("athr")
     drawn = np.random.default_rng(seed).permutation(len(data.y))[:n]
-    return TrainingData(data.X[drawn].astype(np.float64), data.y[drawn])
+    return FeaturesAndLabels(data.X[drawn].astype(np.float64), data.y[drawn])
 
 
-def synthetic_rows(n: int, seed: int, *, words: int = 400, length: int = 20) -> TrainingData:
+def synthetic_rows(n: int, seed: int, *, words: int = 400, length: int = 20) -> FeaturesAndLabels:
     """Draw rows that resemble short texts: binary, with the k-th word's frequency proportional to 1/k.
 
     Examples
@@ -149,15 +149,15 @@ def synthetic_rows(n: int, seed: int, *, words: int = 400, length: int = 20) -> 
     drawn = rng.choice(words, size=(n, length), p=frequency / frequency.sum())
     X = np.zeros((n, words))
     np.put_along_axis(X, drawn, 1.0, axis=1)
-    return TrainingData(sparse.csr_array(X), Logistic.sample(X @ rng.normal(size=words), rng))
+    return FeaturesAndLabels(sparse.csr_array(X), Logistic.sample(X @ rng.normal(size=words), rng))
 
 
-def training_path(rows: TrainingData, **settings: Any) -> tuple[Path, list[float]]:
+def training_path(rows: FeaturesAndLabels, **settings: Any) -> tuple[CoefficientPath, list[float]]:
     """Train with exact dropout, and return the path of the coefficients and the objective at each step.
 
     The settings are those of ``train_with_plain_lbfgs``.
     """
-    path: Path = []
+    path: CoefficientPath = []
 
     def record(coef: np.ndarray, intercept: float, gradient: np.ndarray) -> bool:
         path.append((coef, intercept))
@@ -167,7 +167,7 @@ def training_path(rows: TrainingData, **settings: Any) -> tuple[Path, list[float
     return path, result.history.objective[1:].tolist()
 
 
-def measure_path(path: Path, rows: TrainingData, *, dropout: float) -> dict[str, list[float]]:
+def measure_path(path: CoefficientPath, rows: FeaturesAndLabels, *, dropout: float) -> dict[str, list[float]]:
     """Return the penalties, the loss and the mean confidence after each step."""
     penalties = penalties_along(path, rows.X, expectations=("exact", *APPROXIMATIONS), dropout=dropout)
     predictors = [rows.X @ coef + intercept for coef, intercept in path]
@@ -224,14 +224,14 @@ class Figure1b(Figure):
             "instead."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one fit per ridge."""
         n, seed = self.quick_rows if quick else self.rows, 0
         load = partial(synthetic_rows, n, seed) if quick else partial(athr_rows, self.load, n, seed)
         solver = {"tol": self.tol, "max_iter": self.max_iter, "metric": "identity"}
         parameters = {"rows": n, "dropout": self.dropout} | solver
         return [
-            Fit(
+            PlannedFit(
                 "synthetic texts" if quick else "athr",
                 f"λ = {l2:g}",
                 seed,
@@ -243,13 +243,13 @@ class Figure1b(Figure):
             for l2 in self.l2
         ]
 
-    def display(self, line: Line) -> PenaltyPathDisplay:
+    def display(self, line: ResultLine) -> PenaltyPathDisplay:
         """Return the penalties and the relative errors of a path."""
         result = line["result"]
         approximations = {name: result[name] for name in APPROXIMATIONS}
         return PenaltyPathDisplay(result["exact"], approximations, f"{line['data']}, {line['method']}")
 
-    def table(self, line: Line) -> ResultTable:
+    def table(self, line: ResultLine) -> ResultTable:
         """Return the penalties at some steps of a path."""
         result, display = line["result"], self.display(line)
         last = len(display.exact)
@@ -267,7 +267,7 @@ class Figure1b(Figure):
         title = f"{where}: penalties summed over {line['parameters']['rows']:,} rows, during training"
         return ResultTable(title, header, rows)
 
-    def _measure(self, rows: TrainingData, *, l2: float) -> dict[str, list[float]]:
+    def _measure(self, rows: FeaturesAndLabels, *, l2: float) -> dict[str, list[float]]:
         settings = {"dropout": self.dropout, "tol": self.tol, "max_iter": self.max_iter}
         path, objective = training_path(rows, l2=l2, **settings)
         return {"objective": objective} | measure_path(path, rows, dropout=self.dropout)
@@ -303,18 +303,20 @@ class FigureA1(Figure):
             "how much at most. Nothing is fitted and nothing is random."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one fit, the same for a quick run."""
         parameters = {"probabilities": list(self.probabilities), "eta": list(self.eta)}
-        return [Fit("the logistic loss", "second order", 0, parameters, lambda: None, self._expansions)]
+        return [
+            PlannedFit("the logistic loss", "second order", 0, parameters, lambda: None, self._expansions)
+        ]
 
-    def display(self, line: Line) -> LossExpansionDisplay:
+    def display(self, line: ResultLine) -> LossExpansionDisplay:
         """Return the loss and its expansions."""
         parameters, result = line["parameters"], line["result"]
         arrays = parameters["eta"], result["loss"], parameters["probabilities"], result["expansions"]
         return LossExpansionDisplay(*map(np.array, arrays))
 
-    def table(self, line: Line) -> ResultTable:
+    def table(self, line: ResultLine) -> ResultTable:
         """Return how often, and by how much, each expansion is above and below the loss."""
         display = self.display(line)
         rows = [
@@ -383,24 +385,24 @@ class FigureA2(Figure):
             "distance is Euclidean. The paper's figure is a sketch without numbers; the data are ours."
         )
 
-    def draw_rows(self, seed: int = 0) -> TrainingData:
+    def draw_rows(self, seed: int = 0) -> FeaturesAndLabels:
         """Draw the data."""
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(self.rows, 2)) @ np.array(self.mix)
-        return TrainingData(X, Logistic.sample(X @ np.array(self.coef), rng))
+        return FeaturesAndLabels(X, Logistic.sample(X @ np.array(self.coef), rng))
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one fit, the same for a quick run."""
         parameters = {"rows": self.rows, "coef": list(self.coef), "mix": [list(row) for row in self.mix]}
         parameters |= {"dropout": self.dropout, "strength": self.strength}
-        return [Fit("two features", "ridges", 0, parameters, self.draw_rows, self._optima)]
+        return [PlannedFit("two features", "ridges", 0, parameters, self.draw_rows, self._optima)]
 
-    def display(self, line: Line) -> RidgeContoursDisplay:
+    def display(self, line: ResultLine) -> RidgeContoursDisplay:
         """Return the level curves of both ridge penalties."""
         result = line["result"]
         return RidgeContoursDisplay(result["information"], result["peak"], line["parameters"]["strength"])
 
-    def table(self, line: Line) -> ResultTable:
+    def table(self, line: ResultLine) -> ResultTable:
         """Return the optimum under each penalty."""
         display = self.display(line)
         peak, (plain, scaled) = display.peak, display.optima
@@ -419,7 +421,7 @@ class FigureA2(Figure):
             ],
         )
 
-    def _optima(self, data: TrainingData) -> dict[str, Any]:
+    def _optima(self, data: FeaturesAndLabels) -> dict[str, Any]:
         """Return the Fisher information, the maximum-likelihood estimate and the optimum of dropout."""
         X, y = data
         settings: dict[str, Any] = {"l2": 0.0, "fit_intercept": False, "tol": 1e-8}

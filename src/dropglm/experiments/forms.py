@@ -23,8 +23,8 @@ from dropglm.core.families import FAMILIES
 from dropglm.core.features import Features
 from dropglm.core.problem import Problem
 from dropglm.core.settings import noising_penalty
-from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.results import by
+from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.results import Lines, ResultLine
 from dropglm.plots.pages import ResultTable
 
 ROWS, FEATURES = 60, 6
@@ -146,25 +146,27 @@ class TableOfForms(Experiment):
         "over noise. All gaps are relative."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all entries for all sizes, the same for a quick run."""
         fits = []
         for size, noise, family in product(self.sizes, NOISES, A):
             parameters = {"rows": ROWS, "features": FEATURES, "size": size, "family": family, "nodes": NODES}
             measure = partial(compute_entry, family=family, noise=noise)
             load = partial(normalised_design, size, 0)
-            fits.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1))
+            fits.append(
+                PlannedFit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1)
+            )
         return fits
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return for each size the forms, and how close they are to the expectation."""
         tables = []
-        for size, of_size in by(lines, "size").items():
+        for size, of_size in lines.by("size").items():
             tables += [_forms(size, of_size), _true_penalties(size, of_size)]
         return tables
 
 
-def _forms(size: float, lines: list[Line]) -> ResultTable:
+def _forms(size: float, lines: Lines) -> ResultTable:
     ways = ("library", "formula")
     rows = [
         [_name(line), *(f"{line['result'][way]:.6f}" for way in ways), _gap(line["result"], *ways)]
@@ -174,7 +176,7 @@ def _forms(size: float, lines: list[Line]) -> ResultTable:
     return ResultTable(title, ["form", "library", "formula", "gap"], rows)
 
 
-def _true_penalties(size: float, lines: list[Line]) -> ResultTable:
+def _true_penalties(size: float, lines: Lines) -> ResultTable:
     """Table of the forms that approximate an expectation over noise."""
     rows = []
     for line in lines:
@@ -186,7 +188,7 @@ def _true_penalties(size: float, lines: list[Line]) -> ResultTable:
     return ResultTable(title, ["form", "true", "gap to sum", "form / true"], rows)
 
 
-def _name(line: Line) -> str:
+def _name(line: ResultLine) -> str:
     method, family = line["method"], line["parameters"]["family"]
     return f"{method}, {family}: {FORMS[method, family][0]}"
 

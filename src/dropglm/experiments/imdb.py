@@ -22,7 +22,7 @@ from sklearn.naive_bayes import MultinomialNB
 from dropglm.baselines import NBSVM, SemiSupervisedNaiveBayes
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
-from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.methods import (
     GAUSSIAN,
     METHODS,
@@ -35,9 +35,8 @@ from dropglm.experiments.methods import (
     best_in_cross_validation,
     score,
 )
-from dropglm.experiments.results import NUMBER, PERCENT, POINTS, by, count_seeds, counts, table, values, where
-from dropglm.plots.axes import COLORS, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.experiments.results import NUMBER, PERCENT, POINTS, Lines, Unit, table
+from dropglm.plots.pages import COLORS, ResultTable, colors_of, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 PUBLISHED = "split at white space"
@@ -123,7 +122,7 @@ class IMDB(Experiment):
         "published ones."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, matrix by matrix; there is no quick version because the data set is a file."""
         if quick:
             return []
@@ -147,22 +146,24 @@ class IMDB(Experiment):
         wide = IN_BLOCKS.fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0)
         return [*fits, replace(wide, measure=self._measure_wide)]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return the paper's table with ours, all methods by n-grams, and the chosen settings."""
-        data = by(lines, "data")
+        data = lines.by("data")
         return [
             _paper_table(data),
             self._all_methods(data),
             *(_chosen_settings(name, group) for name, group in data.items() if PUBLISHED not in name),
         ]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the accuracy of all methods."""
-        data, names = by(lines, "data"), list(self.methods)
+        data, names = lines.by("data"), list(self.methods)
         ax = fresh_axes()
         ax.figure.set_size_inches(6, 5.5)
         for k, (words, colour) in enumerate(zip(NGRAMS.values(), COLORS, strict=False)):
-            accuracies = {line["method"]: 100 * line["result"]["accuracy"] for line in data.get(words, [])}
+            accuracies = {
+                line["method"]: 100 * line["result"]["accuracy"] for line in data.get(words, Lines())
+            }
             heights = [names.index(label) + 0.2 * (k - 1) for label in accuracies]
             ax.plot(list(accuracies.values()), heights, "o", color=colour, label=words)
         for row, style in (("Drop-Uni", ":"), ("Drop-Bi", "--")):
@@ -174,9 +175,9 @@ class IMDB(Experiment):
         ax.legend(frameon=False, fontsize="small", loc="lower left")
         return {"IMDB: test accuracy of every method, tuned on labelled rows.": [ax.figure]}
 
-    def compare(self, lines: list[Line]) -> list[Comparison]:
+    def compare(self, lines: Lines) -> list[Comparison]:
         """Compare all rows of the paper's table that were run, and list ours that go beyond it."""
-        data, comparisons = by(lines, "data"), []
+        data, comparisons = lines.by("data"), []
         for row in PAPER | DROPOUT:
             for source, pair in _our_accuracies(row, data).items():
                 for suffix, paper, ours in zip(
@@ -195,23 +196,22 @@ class IMDB(Experiment):
         clone(tuned.model).set_params(n_jobs=-1).fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
         return score(tuned, split) | {"training_seconds": round(time.perf_counter() - start, 1)}
 
-    def _all_methods(self, data: dict[str, list[Line]]) -> ResultTable:
+    def _all_methods(self, data: dict[str, Lines]) -> ResultTable:
         """Accuracy and log loss of every method."""
 
-        def cells(label: str, words: str) -> list[str]:
-            group = where(data.get(words, []), method=label)
-            return [PERCENT.mean(values(group, "accuracy")), NUMBER.mean(values(group, "log_loss"))]
+        def cells(label: str, column: tuple[str, str, Unit]) -> list[str]:
+            words, score, unit = column
+            return [unit.mean(data.get(words, Lines()).where(method=label).values(score))]
 
-        header = ["method", *(name for words in NGRAMS.values() for name in (words, f"{words} log loss"))]
+        columns = {}
+        for words in NGRAMS.values():
+            columns[words] = words, "accuracy", PERCENT
+            columns[f"{words} log loss"] = words, "log_loss", NUMBER
         title = "Every method, tuned: test accuracy in per cent, and log loss"
-        rows = [
-            [label, *(cell for words in NGRAMS.values() for cell in cells(label, words))]
-            for label in self.methods
-        ]
-        return ResultTable(title, header, rows)
+        return table(title, ["method"], self.methods, columns, cells)
 
 
-def _paper_table(data: dict[str, list[Line]]) -> ResultTable:
+def _paper_table(data: dict[str, Lines]) -> ResultTable:
     rows = []
     for row in PAPER | DROPOUT:
         paper = PAPER.get(row, NONE)
@@ -226,22 +226,22 @@ def _paper_table(data: dict[str, list[Line]]) -> ResultTable:
     return ResultTable("The paper's table and ours: test accuracy in per cent", header, rows)
 
 
-def _our_accuracies(row: str, data: dict[str, list[Line]]) -> dict[str, Pair]:
+def _our_accuracies(row: str, data: dict[str, Lines]) -> dict[str, Pair]:
     """Our accuracies for a row of the paper's table, by the kind of method."""
     if row in REPLICATIONS:
         name, labeled, both = REPLICATIONS[row]
-        lines = data.get(name, [])
-        return {"baseline": (_percent(where(lines, method=labeled)), _percent(where(lines, method=both)))}
+        lines = data.get(name, Lines())
+        return {"baseline": (_percent(lines.where(method=labeled)), _percent(lines.where(method=both)))}
     if row not in DROPOUT:
         return {}
     found = {}
     for source, methods in (("ours", GAUSSIAN), ("quadratic", QUADRATIC)):
-        best = partial(best_in_cross_validation, data.get(DROPOUT[row], []), methods)
+        best = partial(best_in_cross_validation, data.get(DROPOUT[row], Lines()), methods)
         found[source] = _percent(best(unlabeled=False)), _percent(best(unlabeled=True))
     return found
 
 
-def _chosen_settings(name: str, lines: list[Line]) -> ResultTable:
+def _chosen_settings(name: str, lines: Lines) -> ResultTable:
     rows = []
     for line in lines:
         result = line["result"]
@@ -257,7 +257,7 @@ def _chosen_settings(name: str, lines: list[Line]) -> ResultTable:
     return ResultTable(title, header, rows)
 
 
-def _percent(lines: list[Line]) -> float | None:
+def _percent(lines: Lines) -> float | None:
     """Return the accuracy of the only line, if there is one, in per cent."""
     return 100 * lines[0]["result"]["accuracy"] if lines else None
 
@@ -299,7 +299,7 @@ class IMDBCurves(Experiment):
         "reviews outside the test set. ± is the standard error of the mean over seeds."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, seed by seed; there is no quick version because the data set is a file."""
         left = [(self.fixed_labeled, m) for m in self.unlabeled_counts]
         right = [(n, m) for n in self.labeled_counts for m in (0, self.fixed_unlabeled)]
@@ -314,7 +314,7 @@ class IMDBCurves(Experiment):
                 ]
         return fits
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return both curves as tables."""
         left = f"{self.fixed_labeled:,} labelled rows: accuracy by number of unlabelled rows"
         right = (
@@ -325,7 +325,7 @@ class IMDBCurves(Experiment):
             _curve_table(right, "labeled", self._right(lines)),
         ]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw both curves."""
         panels = []
         colours = colors_of((*self.labeled_only, *self.with_unlabeled))
@@ -334,10 +334,10 @@ class IMDBCurves(Experiment):
             ("labeled", "labelled rows", self._right(lines)),
         ):
             ax = fresh_axes()
-            for label, group in by(part, "method").items():
-                curve = sorted(by(group, along).items())
+            for label, group in part.by("method").items():
+                curve = sorted(group.by(along).items())
                 places, accuracy = zip(
-                    *((place, 100 * np.mean(values(own, "accuracy"))) for place, own in curve), strict=True
+                    *((place, 100 * np.mean(own.values("accuracy"))) for place, own in curve), strict=True
                 )
                 if along == "unlabeled" and label in self.labeled_only:  # a level to compare with
                     ax.axhline(accuracy[0], color=colours[label], linestyle=":", label=label)
@@ -355,25 +355,19 @@ class IMDBCurves(Experiment):
         )
         return {caption: panels}
 
-    def _left(self, lines: list[Line]) -> list[Line]:
-        group = where(lines, labeled=self.fixed_labeled)
-        return [line for line in group if line["parameters"]["unlabeled"] in self.unlabeled_counts]
+    def _left(self, lines: Lines) -> Lines:
+        return lines.among(labeled=(self.fixed_labeled,), unlabeled=self.unlabeled_counts)
 
-    def _right(self, lines: list[Line]) -> list[Line]:
-        return [
-            line
-            for line in lines
-            if line["parameters"]["labeled"] in self.labeled_counts
-            and line["parameters"]["unlabeled"] in (0, self.fixed_unlabeled)
-        ]
+    def _right(self, lines: Lines) -> Lines:
+        return lines.among(labeled=self.labeled_counts, unlabeled=(0, self.fixed_unlabeled))
 
 
-def _curve_table(title: str, along: str, lines: list[Line]) -> ResultTable:
-    methods = by(lines, "method")
+def _curve_table(title: str, along: str, lines: Lines) -> ResultTable:
+    methods = lines.by("method")
     return table(
-        f"{title}; {count_seeds(lines)}",
+        f"{title}; {lines.count_seeds()}",
         ["method", "±"],
         methods,
-        counts(lines, along, unit=""),
-        lambda label, number: PERCENT.cells(values(where(methods[label], **{along: number}), "accuracy")),
+        lines.counts(along, unit=""),
+        lambda label, number: PERCENT.cells(methods[label].where(**{along: number}).values("accuracy")),
     )

@@ -19,12 +19,11 @@ import numpy as np
 
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.results import PERCENT, Groups, by, count_seeds, table, where
+from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.results import PERCENT, Groups, Lines, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
-from dropglm.plots.axes import COLORS, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
 
 BATCH = 10
 
@@ -180,12 +179,12 @@ class Labelling(Experiment):
             "has fewer texts and labels."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one session per data set, seed and way of choosing."""
         sets = (DOCSTRINGS,) if quick else self.sets
         labels, most = (QUICK_LABELS, QUICK_TEXTS) if quick else (self.labels, None)
         return [
-            Fit(
+            PlannedFit(
                 name,
                 method,
                 seed,
@@ -206,14 +205,14 @@ class Labelling(Experiment):
             for method, strategy in STRATEGIES.items()
         ]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return labels needed, coverage of the intervals, and the curves."""
         return [_needed(lines), *_coverage(lines), _accuracies(lines)]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy against labels, one figure per data set."""
-        groups = by(lines, "data")
-        caption = f"Accuracy of the test texts against the number of labels, mean over {count_seeds(lines)}."
+        groups = lines.by("data")
+        caption = f"Accuracy of the test texts against the number of labels, mean over {lines.count_seeds()}."
         return {caption: [_figure(name, group) for name, group in groups.items()]}
 
 
@@ -223,7 +222,7 @@ def cost_of(name: str, strategy: Strategy, labels: int) -> float:
     return labels / strategy.refit_every * 0.05 * classes
 
 
-def mean_curve(lines: Sequence[Line]) -> dict[int, float]:
+def mean_curve(lines: Lines) -> dict[int, float]:
     """Return the mean accuracy over the lines at each number of labels."""
     curves = [dict(zip(line["result"]["labels"], line["result"]["accuracy"], strict=True)) for line in lines]
     shared = sorted(set.intersection(*(set(curve) for curve in curves))) if curves else []
@@ -249,11 +248,11 @@ def labels_needed(curve: Mapping[int, float], accuracy: float) -> float | None:
     return None
 
 
-def _needed(lines: list[Line]) -> ResultTable:
+def _needed(lines: Lines) -> ResultTable:
     """Return the labels that each way needs for the accuracy of random texts at the end."""
     rows, shares = [], []
-    for name, group in by(lines, "data").items():
-        curves = {method: mean_curve(own) for method, own in by(group, "method").items()}
+    for name, group in lines.by("data").items():
+        curves = {method: mean_curve(own) for method, own in group.by("method").items()}
         if not (curves.get(RANDOM) and curves.get(CHOSEN)):
             continue
         end = max(curves[RANDOM])
@@ -269,13 +268,13 @@ def _needed(lines: list[Line]) -> ResultTable:
     return ResultTable(title, ["data", "seeds", "accuracy in per cent", RANDOM, CHOSEN, "share"], rows)
 
 
-def _coverage(lines: list[Line]) -> list[ResultTable]:
+def _coverage(lines: Lines) -> list[ResultTable]:
     """Return how often intervals contain the accuracy for the texts that are left, and for test texts."""
-    own = where(lines, method=CHOSEN)
+    own = lines.where(method=CHOSEN)
     columns = {
         f"{n} labels": n for n in sorted({int(n) for line in own for n in line["result"]["estimates"]})
     }
-    groups = by(own, "data") | {"all": own} if columns else {}
+    groups = own.by("data") | {"all": own} if columns else {}
 
     def coverage(key: str, texts: str) -> ResultTable:
         title = f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width"
@@ -294,21 +293,21 @@ def _coverage_cells(groups: Groups, key: str, name: str, n: int) -> tuple[str, s
     return f"{100 * inside:.0f}", f"{50 * np.mean([one['high'] - one['low'] for one in found]):.0f}"
 
 
-def _accuracies(lines: list[Line]) -> ResultTable:
+def _accuracies(lines: Lines) -> ResultTable:
     """Return the mean accuracies by data set, way of choosing and number of labels."""
     rows = []
-    for name, group in by(lines, "data").items():
-        for method, own in by(group, "method").items():
+    for name, group in lines.by("data").items():
+        for method, own in group.by("method").items():
             curve = mean_curve(own)
             rows.append([name, method, *(PERCENT.cell(curve.get(n)) for n in SHOWN)])
     header = ["data", "texts", *(f"{n} labels" for n in SHOWN)]
-    return ResultTable(f"Accuracy in per cent, {count_seeds(lines)}", header, rows)
+    return ResultTable(f"Accuracy in per cent, {lines.count_seeds()}", header, rows)
 
 
-def _figure(name: str, lines: list[Line]) -> Any:
+def _figure(name: str, lines: Lines) -> Any:
     """Return a figure with a curve for each way of choosing."""
     ax = fresh_axes()
-    for (method, own), colour in zip(by(lines, "method").items(), COLORS, strict=False):
+    for (method, own), colour in zip(lines.by("method").items(), COLORS, strict=False):
         curve = mean_curve(own)
         ax.plot(list(curve), [100 * value for value in curve.values()], color=colour, label=method)
         if method == RANDOM and curve:

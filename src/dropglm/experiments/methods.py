@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV as SklearnLogisticRegressionCV
-from sklearn.metrics import accuracy_score, get_scorer, log_loss
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
 
@@ -28,10 +28,11 @@ from dropglm.baselines import (
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
 )
-from dropglm.experiments.experiment import Fit, Line
-from dropglm.experiments.results import by
+from dropglm.experiments.experiment import PlannedFit
+from dropglm.experiments.results import Lines
 from dropglm.experiments.texts import Split
 from dropglm.search import LogisticRegressionCV
+from dropglm.text.metrics import metrics_from_probabilities
 
 TOL, MAX_ITER, SKLEARN_MAX_ITER = 1e-3, 200, 300
 
@@ -132,19 +133,9 @@ class DropoutMethod:
 
     def tune(self, split: Split, folds: Folds, scoring: str) -> TunedModel:
         """Fit the model with the best point of the grid."""
+        settings = {name: value for name, value in self.settings().items() if name != "unlabeled"}
         model = LogisticRegressionCV(
-            dropout=self.dropout,
-            l2=self.l2,
-            expectation=self.expectation,
-            discount=self.discount,
-            l2_weights=self.l2_weights,
-            cv=list(folds),
-            scoring=scoring,
-            extend_l2=False,
-            calibrate=False,
-            tol=TOL,
-            max_iter=MAX_ITER,
-            n_jobs=-1,
+            **settings, cv=list(folds), scoring=scoring, extend_l2=False, calibrate=False, n_jobs=-1
         )
         more = {"X_unlabeled": split.X_unlabeled} if self.unlabeled else {}
         with warnings.catch_warnings():
@@ -240,11 +231,11 @@ class Tuning:
         load: Callable[[], Split],
         parameters: Mapping[str, Any],
         cost: float,
-    ) -> Fit:
+    ) -> PlannedFit:
         """Return the fit of a tuned method."""
         tuning = {"folds": self.folds, "scoring": self.scoring, "settings": method.settings()}
         measure = partial(self.tune_and_score, method=method)
-        return Fit(data, label, self.seed or 0, {**parameters, **tuning}, load, measure, cost)
+        return PlannedFit(data, label, self.seed or 0, {**parameters, **tuning}, load, measure, cost)
 
     def tune_and_score(self, split: Split, method: Method) -> dict[str, Any]:
         """Tune a method on the labelled rows, and return its scores on the test rows."""
@@ -259,20 +250,17 @@ class Tuning:
         return method.tune(split, list(cv.split(split.y, split.y)), self.scoring)
 
 
-def best_in_cross_validation(
-    lines: list[Line], methods: Mapping[str, Method], *, unlabeled: bool
-) -> list[Line]:
+def best_in_cross_validation(lines: Lines, methods: Mapping[str, Method], *, unlabeled: bool) -> Lines:
     """Return for each seed the line of these methods with the best cross-validation score."""
     names = [name for name, method in methods.items() if method.unlabeled == unlabeled]
-    seeds = by([line for line in lines if line["method"] in names], "seed").values()
-    return [max(split, key=lambda line: line["result"]["cv_score"]) for split in seeds]
+    seeds = lines.among(method=names).by("seed").values()
+    return Lines(max(split, key=lambda line: line["result"]["cv_score"]) for split in seeds)
 
 
 def score(tuned: TunedModel, split: Split) -> dict[str, Any]:
     """Return the scores of a model on the test rows, and how it was tuned."""
-    classes = tuned.model.classes_
     result = {
-        "accuracy": float(accuracy_score(split.y_test, tuned.model.predict(split.X_test))),
+        "accuracy": float(np.mean(tuned.model.predict(split.X_test) == split.y_test)),
         "cv_score": tuned.cv_score,
         "chosen": dict(tuned.chosen),
         "labeled": split.X.shape[0],
@@ -280,7 +268,6 @@ def score(tuned: TunedModel, split: Split) -> dict[str, Any]:
         "test_rows": split.X_test.shape[0],
     }
     if hasattr(tuned.model, "predict_proba"):
-        p = np.asarray(tuned.model.predict_proba(split.X_test), np.float64)
-        # float32 probabilities do not sum to exactly one, and scikit-learn warns about it.
-        result["log_loss"] = float(log_loss(split.y_test, p / p.sum(axis=1, keepdims=True), labels=classes))
+        p = tuned.model.predict_proba(split.X_test)
+        result["log_loss"] = metrics_from_probabilities(split.y_test, p, tuned.model.classes_).log_loss
     return result

@@ -16,12 +16,11 @@ from dropglm.core.families import Logistic
 from dropglm.core.online import RULES
 from dropglm.datasets import load_dataset
 from dropglm.datasets.simulation import ACTIVE_GROUPS, SIGNAL, USEFUL
-from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, draw_panels, values, where
+from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.results import NUMBER, PERCENT, Lines, draw_panels
 from dropglm.linear import OnlineLogisticRegression
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
-from dropglm.plots.axes import COLORS
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable
 from dropglm.text import NgramVectorizer
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -49,7 +48,7 @@ VALUE = np.tile([0.5, 1.0, 2.0, 1.0, 0.5], 2)  # v
 BETA_WORD = np.tile([1.5, -1.0, 0.75, -0.5, -1.0], 2)
 
 
-class Size(NamedTuple):
+class OnlineSize(NamedTuple):
     """Size of a run: seeds, training rows of both synthetic data sets, and seconds per fit with its data."""
 
     seeds: int
@@ -58,8 +57,8 @@ class Size(NamedTuple):
     cost: float
 
 
-FULL = Size(seeds=10, simulated=1 << 15, well_specified=1 << 20, cost=0.3)
-QUICK = Size(seeds=3, simulated=1 << 11, well_specified=1 << 15, cost=0.1)
+FULL = OnlineSize(seeds=10, simulated=1 << 15, well_specified=1 << 20, cost=0.3)
+QUICK = OnlineSize(seeds=3, simulated=1 << 11, well_specified=1 << 15, cost=0.1)
 
 
 class StreamData(NamedTuple):
@@ -198,8 +197,8 @@ def fisher_estimates(rows: StreamData, *, model: dict[str, Any]) -> dict[str, An
 class Online(Experiment):
     """The experiment; ``rate_factors`` multiply the default learning rate of each rule."""
 
-    full: Size = FULL
-    quick: Size = QUICK
+    full: OnlineSize = FULL
+    quick: OnlineSize = QUICK
     simulated_test: int = 5_000
     rate_factors: tuple[float, ...] = (0.25, 1.0, 4.0)
     load: Callable[..., Any] = load_dataset
@@ -228,7 +227,7 @@ class Online(Experiment):
             "Fisher information is computed by quadrature."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, ordered by seed so that the time left is known after the first."""
         size, fits = self.quick if quick else self.full, []
         for seed in range(size.seeds):
@@ -243,34 +242,34 @@ class Online(Experiment):
                     for factor in self.rate_factors if name != "arow" else (1.0,):
                         model, parameters = _parameters(name, factor, settings)
                         measure = partial(progressive_curves, model=model, seed=seed)
-                        fits.append(Fit(data, name, seed, parameters, load, measure, size.cost))
+                        fits.append(PlannedFit(data, name, seed, parameters, load, measure, size.cost))
             for name in ("adagrad", "dropout", "dropout, power ½"):
                 model, parameters = _parameters(name, 1.0, {"rows": size.well_specified})
                 load = partial(well_specified_rows, size.well_specified, seed)
                 measure = partial(fisher_estimates, model=model)
-                fits.append(Fit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
+                fits.append(PlannedFit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
         return fits
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return final scores by data set, the effect of the learning rate, and the Fisher errors."""
         streams, known = _split(lines)
-        default = where(streams, rate_factor=1.0)
-        tables = [_final_scores(data, group) for data, group in by(default, "data").items()]
+        default = streams.where(rate_factor=1.0)
+        tables = [_final_scores(data, group) for data, group in default.by("data").items()]
         for score in SCORES:
             tables += _rate_effect(score, streams)
         return tables + ([_fisher_errors(known)] if known else [])
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the curves of each data set, and the convergence to the Fisher information."""
         streams, known = _split(lines)
         figures = {}
-        for data, group in by(where(streams, rate_factor=1.0), "data").items():
-            caption = f"{data}: mean over {count_seeds(group)}, one pass; bands show one standard deviation."
+        for data, group in streams.where(rate_factor=1.0).by("data").items():
+            caption = f"{data}: mean over {group.count_seeds()}, one pass; bands show one standard deviation."
             figures[caption] = [_curves(data, group, score).plot().figure_ for score in SCORES]
         if known:
             caption = (
                 "well-specified: diag(G_t)/t of adagrad and diag(H_t)/t of dropout compared with the Fisher "
-                f"information of each feature; mean over {count_seeds(known)}."
+                f"information of each feature; mean over {known.count_seeds()}."
             )
             figures[caption] = draw_panels(_fisher_display(known))
         return figures
@@ -284,21 +283,21 @@ def _parameters(name: str, factor: float, settings: dict[str, Any]) -> tuple[dic
     return model, parameters | settings
 
 
-def _split(lines: list[Line]) -> tuple[list[Line], list[Line]]:
+def _split(lines: Lines) -> tuple[Lines, Lines]:
     """Lines with progressive curves, and lines with estimates of the Fisher information."""
-    known = [line for line in lines if line["data"] == WELL_SPECIFIED]
-    return [line for line in lines if line["data"] != WELL_SPECIFIED], known
+    streams = Lines(line for line in lines if line["data"] != WELL_SPECIFIED)
+    return streams, lines.where(data=WELL_SPECIFIED)
 
 
-def _final_scores(data: str, lines: list[Line]) -> ResultTable:
+def _final_scores(data: str, lines: Lines) -> ResultTable:
     """One row per rule: all rows, the second half of the pass, test rows."""
     n, d = lines[0]["result"]["t"][-1], lines[0]["result"]["features"]
     rows = []
-    for name, group in by(lines, "method").items():
+    for name, group in lines.by("method").items():
         results = [line["result"] for line in group]
         final = [result["accuracy"][-1] for result in results]
         spread = PERCENT.cell(float(np.std(final, ddof=1))) if len(final) > 1 else "-"
-        second_half, test = map(_second_half, results), values(group, "test_accuracy")
+        second_half, test = map(_second_half, results), group.values("test_accuracy")
         losses = [result["log_loss"][-1] for result in results]
         accuracies = [PERCENT.mean(final), spread, PERCENT.mean(second_half), PERCENT.mean(test)]
         rows.append([name, *accuracies, NUMBER.mean(losses)])
@@ -306,7 +305,7 @@ def _final_scores(data: str, lines: list[Line]) -> ResultTable:
     if truths:
         accuracy, loss = (unit.mean(truth[score] for truth in truths) for score, unit in UNITS.items())
         rows.append(["true model", accuracy, "-", "-", "-", loss])
-    title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {count_seeds(lines)}"
+    title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {lines.count_seeds()}"
     # Short column names, so that the table fits on a phone.
     return ResultTable(title, ["rule", "all rows", "±", "2nd half", "test rows", "log loss"], rows)
 
@@ -318,13 +317,13 @@ def _second_half(result: dict[str, Any]) -> float:
     return float((accuracy[-1] * t[-1] - accuracy[half] * t[half]) / (t[-1] - t[half]))
 
 
-def _rate_effect(score: str, lines: list[Line]) -> list[ResultTable]:
+def _rate_effect(score: str, lines: Lines) -> list[ResultTable]:
     """Final scores by learning rate, for rules with more than one rate."""
-    factors = sorted(by(lines, "rate_factor"))
+    factors = sorted(lines.by("rate_factor"))
     rows = []
-    for data, of_data in by(lines, "data").items():
-        for name, group in by(of_data, "method").items():
-            rates = [where(group, rate_factor=factor) for factor in factors]
+    for data, of_data in lines.by("data").items():
+        for name, group in of_data.by("method").items():
+            rates = [group.where(rate_factor=factor) for factor in factors]
             final = [[line["result"][score][-1] for line in rate] for rate in rates]
             if all(final):
                 rows.append([f"{data}, {name}", *map(UNITS[score].mean, final)])
@@ -334,11 +333,11 @@ def _rate_effect(score: str, lines: list[Line]) -> list[ResultTable]:
     return [ResultTable(title, ["data, rule", *(f"rate × {factor:g}" for factor in factors)], rows)]
 
 
-def _fisher_errors(lines: list[Line]) -> ResultTable:
+def _fisher_errors(lines: Lines) -> ResultTable:
     display = _fisher_display(lines)
     title = (
         f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, "
-        f"{count_seeds(lines)}"
+        f"{lines.count_seeds()}"
     )
     rows = [
         [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.max_error(name)[-1]:.4f}"]
@@ -347,15 +346,15 @@ def _fisher_errors(lines: list[Line]) -> ResultTable:
     return ResultTable(title, ["rule", "mean over features", "largest"], rows)
 
 
-def _curves(data: str, lines: list[Line], score: str) -> ProgressiveCurvesDisplay:
-    rules = by(lines, "method").items()
+def _curves(data: str, lines: Lines, score: str) -> ProgressiveCurvesDisplay:
+    rules = lines.by("method").items()
     curves = {name: [line["result"][score] for line in group] for name, group in rules}
     truths = [line["result"]["truth"][score] for line in lines if "truth" in line["result"]]
     best = float(np.mean(truths)) if truths else None
     return ProgressiveCurvesDisplay(lines[0]["result"]["t"], curves, SCORES[score], data, best, COLOUR)
 
 
-def _fisher_display(lines: list[Line]) -> FisherDisplay:
-    rules = by(lines, "method").items()
+def _fisher_display(lines: Lines) -> FisherDisplay:
+    rules = lines.by("method").items()
     estimates = {name: [line["result"]["estimates"] for line in group] for name, group in rules}
     return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates, COLOUR)

@@ -20,13 +20,13 @@ from dropglm.core.settings import noise_from, penalty_from
 from dropglm.core.solvers import LBFGS, Result
 
 # Called after each step with the coefficients (d,), the intercept and the gradient; True ends the fit.
-Callback = Callable[[np.ndarray, float, np.ndarray], bool]
+StopRule = Callable[[np.ndarray, float, np.ndarray], bool]
 
 
 def train_with_plain_lbfgs(
     X: Any,
     y: np.ndarray,
-    callback: Callback,
+    callback: StopRule,
     *,
     expectation: str,
     dropout: float,

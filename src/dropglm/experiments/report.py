@@ -7,7 +7,8 @@ from pathlib import Path
 from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
 from dropglm.base.progress import in_words
-from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun, Line
+from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun
+from dropglm.experiments.results import Lines
 from dropglm.plots.pages import ResultTable, figure, page
 
 TITLE = "Dropout training as adaptive regularization: the experiments, reproduced"
@@ -86,7 +87,7 @@ def comparison_cells(item: Comparison) -> list[str]:
     return [f"{item.paper:.2f}", f"{item.ours:.2f}", error, f"{gap + 0.0:+.2f}"]  # + 0.0: never -0.00
 
 
-def running_times(runs: Runs, lines: Mapping[str, list[Line]]) -> ResultTable:
+def running_times(runs: Runs, lines: Mapping[str, Lines]) -> ResultTable:
     """Return the running time of each experiment, summed over its fits."""
     rows = [
         [name, f"{len(lines[name])}", in_words(_seconds(lines[name])) if lines[name] else _why_absent(run)]
@@ -112,7 +113,7 @@ def list_experiments(experiments: Mapping[str, Experiment]) -> ResultTable:
     return ResultTable("Experiments", ["name", "what it shows", "data sets", "full run", "quick run"], rows)
 
 
-def describe(run: ExperimentRun, lines: list[Line]) -> list[str]:
+def describe(run: ExperimentRun, lines: Lines) -> list[str]:
     """Return paragraphs that say what was done, which results are missing, and which versions were used."""
     paragraphs = [run.experiment.protocol]
     if len(lines) < len(run.fits):
@@ -123,7 +124,7 @@ def describe(run: ExperimentRun, lines: list[Line]) -> list[str]:
     return [*paragraphs, _versions(lines)]
 
 
-def _versions(lines: list[Line]) -> str:
+def _versions(lines: Lines) -> str:
     """Number and time of the fits, and their versions: several if a run was resumed after an upgrade."""
     versions = dict.fromkeys(
         ", ".join(f"{name} {number}" for name, number in line["versions"].items()) for line in lines
@@ -132,12 +133,12 @@ def _versions(lines: list[Line]) -> str:
     return f"{fits} in {in_words(_seconds(lines))}, with {'; and with '.join(versions)}."
 
 
-def _seconds(lines: list[Line]) -> float:
+def _seconds(lines: Lines) -> float:
     """Sum of the fits' running times, which exclude loading data."""
     return sum(line["seconds"] for line in lines)
 
 
-def _contents(runs: Runs, lines: Mapping[str, list[Line]], *, summary: bool) -> str:
+def _contents(runs: Runs, lines: Mapping[str, Lines], *, summary: bool) -> str:
     items = [f'<a href="#summary">{escape(COMPARED)}</a>'] if summary else []
     for name, run in runs.items():
         title = escape(run.experiment.title)
@@ -150,7 +151,7 @@ def _why_absent(run: ExperimentRun) -> str:
     return "not run" if run.fits else "no quick version"
 
 
-def _experiment_section(run: ExperimentRun, lines: list[Line]) -> str:
+def _experiment_section(run: ExperimentRun, lines: Lines) -> str:
     """Heading, description, tables and figures of one experiment."""
     blocks = [f"<h2>{escape(run.experiment.title)}</h2>", *map(_paragraph, describe(run, lines))]
     blocks += [table.html(level=3) for table in run.experiment.tabulate(lines)]

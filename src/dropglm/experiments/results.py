@@ -1,59 +1,70 @@
 """Summaries of raw results: lines grouped and averaged over seeds, and tables and curves of the means."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.experiments.experiment import Line
-from dropglm.plots.axes import fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import ResultTable, fresh_axes
 from dropglm.search.scoring import standard_error
 
-Lines = Sequence[Line]
-Groups = Mapping[Any, list[Line]]
+ResultLine = dict[str, Any]  # the raw result of one fit, as stored in the file
 
 
-def by(lines: Lines, field: str) -> dict[Any, list[Line]]:
-    """Group lines by the value of a field or of a parameter, in order of first appearance.
-
-    Examples
-    --------
-    >>> lines = [{"data": "rt", "seed": 0}, {"data": "subj", "seed": 0}, {"data": "rt", "seed": 1}]
-    >>> {data: len(group) for data, group in by(lines, "data").items()}
-    {'rt': 2, 'subj': 1}
-    """
-    groups: dict[Any, list[Line]] = {}
-    for line in lines:
-        groups.setdefault(_field(line, field), []).append(line)
-    return groups
-
-
-def where(lines: Lines, **fields: Any) -> list[Line]:
-    """Return the lines whose fields and parameters have these values; None if a line has no such parameter.
+class Lines(list[ResultLine]):
+    """Raw results that are selected, grouped and summarised.
 
     Examples
     --------
-    >>> lines = [{"seed": seed, "parameters": {"labels": 50}} for seed in (0, 1)]
-    >>> where(lines, seed=1, labels=50, unlabeled=None) == lines[1:]
+    >>> line = {"parameters": {"labels": 50}, "result": {"loss": 2.0}}
+    >>> lines = Lines([line | {"seed": 0}, line | {"seed": 1}])
+    >>> lines.where(seed=1, labels=50, unlabeled=None) == lines[1:]
     True
+    >>> {seed: len(group) for seed, group in lines.by("seed").items()}
+    {0: 1, 1: 1}
+    >>> lines.values("loss"), lines.by_seed("loss"), lines.count_seeds(), lines.counts()
+    ([2.0, 2.0], {0: 2.0, 1: 2.0}, '2 seeds', {'50 labels': 50})
     """
-    return [line for line in lines if all(_field(line, name) == value for name, value in fields.items())]
+
+    def where(self, **fields: Any) -> "Lines":
+        """Return the lines whose fields and parameters have these values; None if a line has none."""
+        return self.among(**{name: [value] for name, value in fields.items()})
+
+    def among(self, **fields: Collection[Any]) -> "Lines":
+        """Return the lines whose fields and parameters are among these values."""
+        return Lines(line for line in self if all(_field(line, name) in fields[name] for name in fields))
+
+    def by(self, field: str) -> "dict[Any, Lines]":
+        """Group lines by the value of a field or of a parameter, in order of first appearance."""
+        groups: dict[Any, Lines] = {}
+        for line in self:
+            groups.setdefault(_field(line, field), Lines()).append(line)
+        return groups
+
+    def values(self, score: str) -> list[float]:
+        """Return one number from the result of each line that has it."""
+        return [line["result"][score] for line in self if score in line["result"]]
+
+    def by_seed(self, score: str, sets: int = 1) -> dict[int, float]:
+        """Return the mean of a score over data sets by seed, of the seeds that have all of the sets."""
+        found = {seed: group.values(score) for seed, group in self.by("seed").items()}
+        return {seed: float(np.mean(numbers)) for seed, numbers in found.items() if len(numbers) == sets}
+
+    def count_seeds(self) -> str:
+        """Return the number of different seeds, in words."""
+        number = len(self.by("seed"))
+        return f"{number} seeds" if number > 1 else "1 seed"
+
+    def counts(self, parameter: str = "labels", unit: str = " labels") -> dict[str, int]:
+        """Return the values of a parameter that is a number, in ascending order, by heading."""
+        return {f"{number:,}{unit}": number for number in sorted(self.by(parameter))}
 
 
-def _field(line: Line, name: str) -> Any:
+Groups = Mapping[Any, Lines]
+
+
+def _field(line: ResultLine, name: str) -> Any:
     return line[name] if name in line else line["parameters"].get(name)
-
-
-def values(lines: Lines, score: str) -> list[float]:
-    """Return one number from the result of each line that has it."""
-    return [line["result"][score] for line in lines if score in line["result"]]
-
-
-def by_seed(lines: Lines, score: str, sets: int = 1) -> dict[int, float]:
-    """Return the mean of a score over data sets by seed, of the seeds that have all of the sets."""
-    found = {seed: values(group, score) for seed, group in by(lines, "seed").items()}
-    return {seed: float(np.mean(numbers)) for seed, numbers in found.items() if len(numbers) == sets}
 
 
 def paired(own: Mapping[int, float], others: Mapping[int, float]) -> dict[int, float]:
@@ -65,12 +76,6 @@ def paired(own: Mapping[int, float], others: Mapping[int, float]) -> dict[int, f
     {1: 0.25}
     """
     return {seed: number - others[seed] for seed, number in own.items() if seed in others}
-
-
-def count_seeds(lines: Lines) -> str:
-    """Return the number of different seeds, in words."""
-    number = len(by(lines, "seed"))
-    return f"{number} seeds" if number > 1 else "1 seed"
 
 
 class Mean(NamedTuple):
@@ -162,11 +167,6 @@ def table(
         [corner, *(heading for column in columns for heading in (column, *further))],
         [[row, *(cell for column in columns.values() for cell in cells(row, column))] for row in rows],
     )
-
-
-def counts(lines: Lines, parameter: str = "labels", unit: str = " labels") -> dict[str, int]:
-    """Return the values of a parameter that is a number, in ascending order, by heading."""
-    return {f"{number:,}{unit}": number for number in sorted(by(lines, parameter))}
 
 
 def draw_curve(ax: Any, points: Mapping[Any, Mean], factor: float = 1.0, **style: Any) -> None:

@@ -21,12 +21,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dropglm.core.families import Logistic
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
-from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.results import NUMBER, POINTS, Groups, by, by_seed, mean_of, paired, values
+from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of, paired
 from dropglm.linear import LogisticRegression
-from dropglm.plots.axes import INK, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's
@@ -92,7 +91,7 @@ def true_coefficients(rows: SimulatedRun) -> np.ndarray:
     return np.where(np.arange(rows.X.shape[1]) < ACTIVE_GROUPS * USEFUL, SIGNAL, 0.0)
 
 
-def fit_and_score(
+def score_on_simulation(
     rows: SimulatedRun, *, method: Callable[..., np.ndarray], settings: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return accuracy and log loss on test rows, and the mean size of useful and nuisance coefficients."""
@@ -157,32 +156,32 @@ class Simulation(Experiment):
             TRUTH: (true_coefficients, {}),
         }
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all methods, run by run."""
         groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
         rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
         return [
-            Fit(
+            PlannedFit(
                 "simulation",
                 name,
                 run,
                 rows | {"settings": settings},
                 partial(numbered_run, run),
-                partial(fit_and_score, method=method, settings=settings),
+                partial(score_on_simulation, method=method, settings=settings),
                 0.1,
             )
             for run in range(self.quick_runs if quick else self.runs)
             for name, (method, settings) in self.methods().items()
         ]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy and gain over ridge on active and on all rows, and the sizes of coefficients."""
-        methods = by(lines, "method")
+        methods = lines.by("method")
         return [*(_accuracy_table(methods, score) for score in SCORES), _size_table(methods)]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the gain of every run, and the sizes of useful and nuisance coefficients."""
-        methods = by(lines, "method")
+        methods = lines.by("method")
         colours = colors_of([name for name in methods if COUNTERPART.get(name) == "dropout"])
         gains, sizes = _draw_gains(methods, colours), _draw_sizes(methods, colours)
         for ax in (gains, sizes):
@@ -194,14 +193,14 @@ class Simulation(Experiment):
         )
         return {caption: [gains.figure, sizes.figure]}
 
-    def compare(self, lines: list[Line]) -> list[Comparison]:
+    def compare(self, lines: Lines) -> list[Comparison]:
         """Compare ridge, the paper's surrogate and the library's dropout, and the gains over ridge."""
-        methods, comparisons = by(lines, "method"), []
+        methods, comparisons = lines.by("method"), []
         for score, rows in SCORES.items():
             gain = PAPER["dropout"][score] - PAPER["ridge"][score]
-            found = [(RIDGE, PAPER["ridge"][score], values(methods.get(RIDGE, []), score))]
+            found = [(RIDGE, PAPER["ridge"][score], methods.get(RIDGE, Lines()).values(score))]
             for name in (EARLY, GAUSSIAN):
-                found.append((name, PAPER["dropout"][score], values(methods.get(name, []), score)))
+                found.append((name, PAPER["dropout"][score], methods.get(name, Lines()).values(score)))
                 found.append((f"gain of {name}", gain, _gains(methods, name, score)))
             comparisons += [
                 Comparison(f"{rows}: {what}", paper, *mean)
@@ -227,7 +226,7 @@ def _draw_gains(methods: Groups, colours: Mapping[str, str]) -> Any:
 def _draw_sizes(methods: Groups, colours: Mapping[str, str]) -> Any:
     ax = fresh_axes()
     for k, name in enumerate(name for name in methods if name != TRUTH):
-        sizes = [values(methods[name], f"{kind}_size") for kind in ("nuisance", "useful")]
+        sizes = [methods[name].values(f"{kind}_size") for kind in ("nuisance", "useful")]
         style = {"color": colours.get(name, INK), "markerfacecolor": "none", "label": name}
         ax.plot(*sizes, MARKERS[k % len(MARKERS)], **style)
     limits = ax.get_xlim()
@@ -247,7 +246,7 @@ def _accuracy_table(methods: Groups, score: str) -> ResultTable:
     rows = []
     paper_gain = PAPER["dropout"][score] - PAPER["ridge"][score]
     for name, lines in methods.items():
-        accuracies = values(lines, score)
+        accuracies = lines.values(score)
         counterpart = COUNTERPART.get(name)
         paper = PAPER[counterpart][score] if counterpart else None
         gap = None if paper is None else float(np.mean(accuracies)) - paper
@@ -264,10 +263,10 @@ def _size_table(methods: Groups) -> ResultTable:
     """Medians over runs, because in some runs coefficients without a penalty grow without bound."""
     rows = []
     for name, lines in methods.items():
-        useful, nuisance = (np.array(values(lines, f"{kind}_size")) for kind in ("useful", "nuisance"))
+        useful, nuisance = (np.array(lines.values(f"{kind}_size")) for kind in ("useful", "nuisance"))
         ratio = f"{np.median(useful / nuisance):.2f}" if nuisance.all() else "-"
         sizes = [f"{np.median(useful):.4f}", f"{np.median(nuisance):.4f}", ratio]
-        rows.append([name, *sizes, f"{np.median(values(lines, 'log_loss')):.3f}"])
+        rows.append([name, *sizes, f"{np.median(lines.values('log_loss')):.3f}"])
     header = ["method", "useful", "nuisance", "ratio", "log loss"]
     title = "Mean size of useful and of nuisance coefficients, and log loss; medians over runs"
     return ResultTable(title, header, rows)
@@ -275,5 +274,5 @@ def _size_table(methods: Groups) -> ResultTable:
 
 def _gains(methods: Groups, name: str, score: str) -> list[float]:
     """Gain over ridge in each run that has results for both."""
-    own, ridge = (by_seed(methods.get(method, []), score) for method in (name, RIDGE))
+    own, ridge = (methods.get(method, Lines()).by_seed(score) for method in (name, RIDGE))
     return list(paired(own, ridge).values())

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.datasets import load_dataset
-from dropglm.datasets.newsgroups import without_header
+from dropglm.datasets.corpora import without_header
 from dropglm.text import NgramVectorizer
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 
@@ -38,7 +38,7 @@ CLASSES, TEXTS_PER_CLASS, TEST_PER_CLASS = 500, 4, 4
 VOCABULARY, PREFERRED, PREFERENCE, LENGTH = 5_000, 25, 0.2, 40
 
 Load = Callable[..., Any]
-Rows = tuple[np.ndarray, np.ndarray]  # texts and labels
+TextsAndLabels = tuple[np.ndarray, np.ndarray]  # texts and labels
 View = tuple[Callable[[str], str], NgramVectorizer]  # how a text is rewritten, and how it is vectorised then
 
 
@@ -70,12 +70,12 @@ class Split:
 
 # Fits are ordered by data set, so only one is kept.
 @lru_cache(maxsize=1)
-def all_texts(name: str, load: Load) -> Rows:
+def all_texts(name: str, load: Load) -> TextsAndLabels:
     """Return the texts of a data set with their labels, before the split: a part in ``PARTS``, or all."""
     return PARTS[name](load) if name in PARTS else _whole(name, load)
 
 
-def _whole(name: str, load: Load) -> Rows:
+def _whole(name: str, load: Load) -> TextsAndLabels:
     """Return all labelled texts, those of an official test set among them."""
     data = load(name)
     if data.texts_test is None:
@@ -83,23 +83,23 @@ def _whole(name: str, load: Load) -> Rows:
     return _joined(data)
 
 
-def _joined(data: Any) -> Rows:
+def _joined(data: Any) -> TextsAndLabels:
     texts = [np.asarray(part, object) for part in (data.texts, data.texts_test)]
     return np.concatenate(texts), np.concatenate([data.y, data.y_test])
 
 
-def _docstrings(load: Load) -> Rows:
+def _docstrings(load: Load) -> TextsAndLabels:
     """Return all docstrings that the loader draws by default, up to a thousand per package."""
     n = len(load("docstrings", n_labeled=1, n_test=1).unlabeled) + 2
     return _joined(load("docstrings", n_labeled=n - 1, n_test=1))
 
 
-def _newsgroups(load: Load) -> Rows:
+def _newsgroups(load: Load) -> TextsAndLabels:
     texts, groups = _whole("20news", load)
     return _without_headers(texts), groups
 
 
-def _top_levels(load: Load) -> Rows:
+def _top_levels(load: Load) -> TextsAndLabels:
     texts, groups = _newsgroups(load)
     top = np.array([group.partition(".")[0] for group in groups])
     kept = np.isin(top, TOP_LEVELS)
@@ -110,13 +110,13 @@ def _without_headers(texts: np.ndarray) -> np.ndarray:
     return np.array([without_header(text) for text in texts], object)
 
 
-def _draw(n: int, rows: Rows) -> Rows:
+def _draw(n: int, rows: TextsAndLabels) -> TextsAndLabels:
     texts, y = rows
     drawn = np.random.default_rng(POOL_SEED).permutation(len(y))[:n]
     return texts[drawn], y[drawn]
 
 
-PARTS: dict[str, Callable[[Load], Rows]] = {
+PARTS: dict[str, Callable[[Load], TextsAndLabels]] = {
     "imdb8k": lambda load: _draw(8_000, _whole("imdb", load)),
     "docs": _docstrings,
     "news4": lambda load: _draw(7_000, _top_levels(load)),

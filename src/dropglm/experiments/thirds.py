@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.methods import (
     BASELINES,
     FEW_LABELS,
@@ -22,10 +22,9 @@ from dropglm.experiments.methods import (
     Tuning,
     best_in_cross_validation,
 )
-from dropglm.experiments.results import NUMBER, PERCENT, by, mean_of, table, values, where
+from dropglm.experiments.results import NUMBER, PERCENT, Lines, mean_of, table
 from dropglm.experiments.texts import MIN_DF, PREFIX, TOKENS, Load, Split, more_in_thirds, unigrams_in_thirds
-from dropglm.plots.axes import COLORS, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
 
 # Accuracies reported by the paper, in per cent: L2, dropout, dropout + unlabelled.
 PAPER = {
@@ -95,7 +94,7 @@ class Thirds(Experiment):
         "splits of the same texts, so their numbers may be optimistic."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, split by split; there is no quick version because all data sets are files."""
         fits = []
         for name in () if quick else self.data:
@@ -111,17 +110,17 @@ class Thirds(Experiment):
                         fits.append(tuning.fit(name, label, method, load, described, cost))
         return fits
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return the paper's table with ours, by features, and all methods of each data set."""
-        data = by(lines, "data")
+        data = lines.by("data")
         paper_tables = [_paper_table(features, data) for features in self.compared]
         return [*paper_tables, *(self._all_methods(name, group) for name, group in data.items())]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the gain of dropout and of unlabelled rows over L2, here and in the paper."""
         data = {
             name: group
-            for name, group in by(lines, "data").items()
+            for name, group in lines.by("data").items()
             if all(part for features in self.compared for part in _accuracies(features, group))
         }
         sources: dict[str, Mapping[str, Sequence[float]]] = {"the paper": PAPER} | {
@@ -152,13 +151,13 @@ class Thirds(Experiment):
         )
         return {caption: [ax.figure for ax in panels]}
 
-    def compare(self, lines: list[Line]) -> list[Comparison]:
+    def compare(self, lines: Lines) -> list[Comparison]:
         """Compare dropout with unlabelled rows by data set: the paper's method, and our best one."""
         comparisons = []
-        for name, group in by(lines, "data").items():
-            surrogate = where(group, features=UNIGRAMS, method="quadratic + unlabelled")
+        for name, group in lines.by("data").items():
+            surrogate = group.where(features=UNIGRAMS, method="quadratic + unlabelled")
             for what, accuracies in (
-                ("quadratic, unigrams", values(surrogate, "accuracy")),
+                ("quadratic, unigrams", surrogate.values("accuracy")),
                 ("ours, more features", _accuracies(MORE, group)[2]),
             ):
                 if mean := mean_of(100 * accuracy for accuracy in accuracies):
@@ -166,27 +165,27 @@ class Thirds(Experiment):
                     comparisons.append(Comparison(label, PAPER[name][2], *mean))
         return comparisons
 
-    def _all_methods(self, name: str, lines: list[Line]) -> ResultTable:
+    def _all_methods(self, name: str, lines: Lines) -> ResultTable:
         """One row per method: accuracy and log loss by features."""
 
         def cells(method: str, features: str) -> list[str]:
-            group = where(lines, features=features, method=method)
-            return [*PERCENT.cells(values(group, "accuracy")), NUMBER.mean(values(group, "log_loss"))]
+            group = lines.where(features=features, method=method)
+            return [*PERCENT.cells(group.values("accuracy")), NUMBER.mean(group.values("log_loss"))]
 
-        splits, labeled = len(by(lines, "seed")), lines[0]["result"]["labeled"]
+        splits, labeled = len(lines.by("seed")), lines[0]["result"]["labeled"]
         title = f"{name}: {labeled:,} labelled rows, {splits} {'split' if splits == 1 else 'splits'}"
         columns = {features: features for features in self.compared}
         return table(title, ["method", "±", "log loss"], self.compared[UNIGRAMS], columns, cells)
 
 
-def _accuracies(features: str, lines: list[Line]) -> list[list[float]]:
+def _accuracies(features: str, lines: Lines) -> list[list[float]]:
     """Accuracies of L2, of ours, and of ours with unlabelled rows."""
-    group = where(lines, features=features)
+    group = lines.where(features=features)
     ours = (best_in_cross_validation(group, GAUSSIAN, unlabeled=unlabeled) for unlabeled in (False, True))
-    return [values(part, "accuracy") for part in (where(group, method="L2"), *ours)]
+    return [part.values("accuracy") for part in (group.where(method="L2"), *ours)]
 
 
-def _paper_table(features: str, data: dict[str, list[Line]]) -> ResultTable:
+def _paper_table(features: str, data: dict[str, Lines]) -> ResultTable:
     """The paper's three columns, and ours."""
     rows = []
     for name, lines in data.items():

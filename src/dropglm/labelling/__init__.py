@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 from dropglm.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dropglm.labelling.choice import choose_texts
-    from dropglm.labelling.estimate import AccuracyEstimate, estimate_accuracy, labels_for_one_point
     from dropglm.labelling.journal import Journal, JournalError
-    from dropglm.labelling.pool import PoolModel, TextPool, suspicious
+    from dropglm.labelling.panels import AccuracyEstimate, estimate_accuracy, labels_for_one_point
+    from dropglm.labelling.pool import PoolModel, TextPool, choose_texts, suspicious
     from dropglm.labelling.session import LabellingSession
 
 __all__ = [
@@ -27,9 +26,8 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "choice": ("choose_texts",),
-        "estimate": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
-        "pool": ("PoolModel", "TextPool", "suspicious"),
+        "panels": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
+        "pool": ("PoolModel", "TextPool", "choose_texts", "suspicious"),
         "journal": ("Journal", "JournalError"),
         "session": ("LabellingSession",),
     },

@@ -1,29 +1,114 @@
 """Classes and answers: the state of labelling that follows from the entries of a journal.
 
-Every entry is stored before it counts, and every action of an annotator can be undone.
+Every entry is stored before it counts, and every action of an annotator can be undone. Texts have numbers
+and hashes, so that answers find their texts again after the table has changed. Equal texts, but for case and
+white space, have one number: that of the first of them.
 """
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import ClassVar
 
+import numpy as np
+
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.labelling.journal import (
-    ClassAdded,
-    ClassRemoved,
-    ClassRenamed,
-    Entry,
-    Journal,
-    Kept,
-    Labelled,
-    LabelledTogether,
-    Skipped,
-    TextReference,
-    Undone,
-)
-from dropglm.labelling.text_numbers import TextNumbers
+from dropglm.labelling import journal
+from dropglm.labelling.journal import Journal, JournalEntry, TextReference
+from dropglm.tables import class_names
 from dropglm.text.labels import class_hints, similar_classes
+
+
+def first_copies(texts: Sequence[str]) -> np.ndarray:
+    """Return for each text the number of the first one that is equal but for case and white space.
+
+    Examples
+    --------
+    >>> first_copies(["A film", "a play", " a  FILM "])
+    array([0, 1, 0])
+    """
+    seen: dict[str, int] = {}
+    return np.array(
+        [seen.setdefault(" ".join(text.casefold().split()), number) for number, text in enumerate(texts)],
+        dtype=np.int64,
+    )
+
+
+def text_hash(text: str) -> str:
+    """Return a short hash of a text.
+
+    Examples
+    --------
+    >>> text_hash("a lovely film")
+    '2f20b2a7c447'
+    """
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+class TextNumbers:
+    """The numbers of the texts of a table.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Attributes
+    ----------
+    copy_of : list of int
+        For each text, the number of the first one that is equal but for case and white space.
+    n_different : int
+        Number of texts, where equal ones count once.
+    moved : int
+        Number of references that were resolved to another number than they name.
+    missing : dict of str to int
+        Negative numbers for texts that are not in the table, by hash.
+
+    Examples
+    --------
+    >>> reference = TextNumbers(["a", "b"]).reference(0)
+    >>> TextNumbers(["b", "a"]).number(reference), TextNumbers(["b", "c"]).number(reference)
+    (1, -1)
+    >>> TextNumbers(["A", "b", "a"]).number(reference)  # the third text is a copy of the first
+    0
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.copy_of: list[int] = first_copies(texts).tolist()
+        self.n_different = sum(first == number for number, first in enumerate(self.copy_of))
+        self.missing: dict[str, int] = {}
+        self._moved: set[str] = set()
+        self._numbers: dict[str, int] | None = None
+
+    @property
+    def moved(self) -> int:
+        """Number of texts that have another number than before."""
+        return len(self._moved)
+
+    def reference(self, number: int) -> TextReference:
+        """Return the reference to a text."""
+        number = self.copy_of[number]
+        return TextReference(number, text_hash(self.texts[number]))
+
+    def number(self, reference: TextReference) -> int:
+        """Return the number of the text of a reference, or of the text that it is a copy of.
+
+        The number is negative if the table does not have the text.
+        """
+        number, hashed = reference
+        if number < len(self.texts) and text_hash(self.texts[number]) == hashed:
+            return self.copy_of[number]
+        if self._numbers is None:  # the table was changed: hash all its texts, 0.1 s for 50,000
+            self._numbers = {}
+            for other, text in enumerate(self.texts):
+                self._numbers.setdefault(text_hash(text), other)
+        found = self._numbers.get(hashed)
+        if found is None:
+            return self.missing.setdefault(hashed, -1 - len(self.missing))
+        self._moved.add(hashed)
+        return self.copy_of[found]
+
 
 LONGEST_NAME = 100  # characters
 EXCERPT = 40  # characters of a text, or of the name of a class, in a sentence
@@ -32,10 +117,12 @@ EXCERPT = 40  # characters of a text, or of the name of a class, in a sentence
 def checked_name(name: str) -> str:
     """Return the name of a class without blanks around it; raise an error if it cannot be one.
 
+    As in tables, 1.0 is the class 1.
+
     Examples
     --------
-    >>> checked_name(" good ")
-    'good'
+    >>> checked_name(" good "), checked_name("1.0")
+    ('good', '1')
     """
     if isinstance(name, str) and not name.strip():
         raise InputError("A class needs a name, and this one is blank.")
@@ -46,11 +133,11 @@ def checked_name(name: str) -> str:
             f"The name of a class must have at most {LONGEST_NAME} characters, got {len(name.strip())}: "
             f"{name.strip()[:30]}…"
         )
-    return name.strip()
+    return class_names([name.strip()])[0]
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerAction:
     """Texts were labelled, skipped or kept; ``before`` is what was known of them."""
 
     before: "dict[int, Answer | None]"
@@ -86,7 +173,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class ClassChanged:
+class ClassAction:
     """A class was added, renamed or removed.
 
     ``old`` and ``new`` are its names before and after, None if there was no such class. A class that was
@@ -190,15 +277,16 @@ class Answers:
     --------
     >>> answers = Answers(TextNumbers(["a lovely film", "a dull film"]))
     >>> text = answers.numbers.reference(1)
-    >>> for entry in (ClassAdded("bad"), Labelled((text,), "bad"), ClassRenamed("bad", "poor")):
-    ...     answers.apply(entry)
+    >>> answers.apply(journal.ClassAdded("bad"), journal.Labeled((text,), "bad"))
+    >>> answers.apply(journal.ClassRenamed("bad", "poor"))
     >>> answers.labels()
     {1: 'poor'}
-    >>> answers.apply(Undone())
+    >>> answers.apply(journal.Undone())
     >>> answers.labels()
     {1: 'bad'}
-    >>> answers.apply(ClassAdded("good"), ClassRenamed("good", "fine"), ClassRemoved("bad"))
-    >>> answers.names, answers.find_class("good")  # a class that has labels is not removed
+    >>> answers.apply(journal.ClassAdded("good"), journal.ClassRenamed("good", "fine"))
+    >>> answers.apply(journal.ClassRemoved("bad"))  # a class that has labels is not removed
+    >>> answers.names, answers.find_class("good")
     ({0: 'bad', 1: 'fine'}, 1)
     """
 
@@ -209,7 +297,7 @@ class Answers:
         self.version = 0
         self._former: dict[str, int] = {}  # numbers of classes by the names that they had before
         self._n_classes = 0  # also of those that were removed
-        self._actions: list[Answered | ClassChanged] = []  # those that are not undone, nor undo others
+        self._actions: list[AnswerAction | ClassAction] = []  # those that are not undone, nor undo others
 
     @property
     def classes(self) -> list[str]:
@@ -242,7 +330,7 @@ class Answers:
         ]
 
     @property
-    def last(self) -> Answered | ClassChanged | None:
+    def last(self) -> AnswerAction | ClassAction | None:
         """The action that would be undone next; None if there is none."""
         return next((action for action in reversed(self._actions) if action.can_undo(self)), None)
 
@@ -284,56 +372,56 @@ class Answers:
         """Remove a class."""
         self._former[self.names.pop(number)] = number
 
-    def apply(self, *entries: Entry) -> None:
+    def apply(self, *entries: JournalEntry) -> None:
         """Change the state as entries say."""
         for entry in entries:
             self._apply(entry)
         self.version += len(entries)
 
-    def _apply(self, entry: Entry) -> None:
+    def _apply(self, entry: JournalEntry) -> None:
         before: dict[int, Answer | None] = {}
         match entry:
-            case Labelled():
+            case journal.Labeled():
                 label = self.add_class(entry.label)
                 guess = None if entry.guess is None else self.add_class(entry.guess)
                 before = self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
                 if entry.source == "imported":
                     before = {}  # nobody gave it on the page, and the table would bring it back
-            case LabelledTogether():
+            case journal.LabeledTogether():
                 for text, name in zip(entry.texts, entry.labels, strict=True):
                     answer = Answer(self.add_class(name), "bulk", time=entry.time)
                     before = self._answer((text,), answer) | before
-            case Skipped():
+            case journal.Skipped():
                 before = self._answer(entry.texts, Answer(None, time=entry.time))
-            case Kept():
+            case journal.Confirmed():
                 for number in map(self.numbers.number, entry.texts):
                     if number in self.by_text:
                         before.setdefault(number, self.by_text[number])
                         self.by_text[number] = replace(self.by_text[number], kept=True)
-            case Undone():
+            case journal.Undone():
                 action = self.last
                 if action is not None:
                     del self._actions[max(k for k, one in enumerate(self._actions) if one is action)]
                     action.undo(self)
-            case ClassAdded():
+            case journal.ClassAdded():
                 is_new = entry.name not in self.classes
                 number = self.add_class(entry.name)
                 if is_new and entry.is_undoable:
-                    self._actions.append(ClassChanged(number, None, entry.name))
-            case ClassRenamed():
+                    self._actions.append(ClassAction(number, None, entry.name))
+            case journal.ClassRenamed():
                 if entry.old in self.classes and entry.new not in self.classes:
                     number = self.add_class(entry.old)
                     self._former[entry.old] = number
                     self.names[number] = entry.new
-                    self._actions.append(ClassChanged(number, entry.old, entry.new))
-            case ClassRemoved():
+                    self._actions.append(ClassAction(number, entry.old, entry.new))
+            case journal.ClassRemoved():
                 removed = self.find_class(entry.name)
                 if removed is not None and entry.name in self.classes and not self.is_used(removed):
                     place = self.classes.index(entry.name)
                     self.remove_class(removed)
-                    self._actions.append(ClassChanged(removed, entry.name, None, place))
+                    self._actions.append(ClassAction(removed, entry.name, None, place))
         if before:
-            self._actions.append(Answered(before))
+            self._actions.append(AnswerAction(before))
 
     def _answer(self, texts: tuple[TextReference, ...], new: Answer) -> dict[int, Answer | None]:
         """Set the answers of texts, and return what was known of them."""
@@ -383,7 +471,7 @@ class StoredAnswers(Answers):
             self.journal.close()
             raise
 
-    def append(self, *entries: Entry) -> None:
+    def append(self, *entries: JournalEntry) -> None:
         """Store entries, then change the answers as they say."""
         if entries:
             self.journal.append(*entries)
@@ -459,7 +547,7 @@ class StoredAnswers(Answers):
 
     def class_number(self, name: str) -> int:
         """Return the number of a class that exists under this name, or did so before it was renamed."""
-        number = self.find_class(name.strip())
+        number = self.find_class(checked_name(name))
         assert number is not None
         return number
 
@@ -467,7 +555,7 @@ class StoredAnswers(Answers):
         names = dict.fromkeys(map(checked_name, [*classes, *labels.values()]))
         # A class that was renamed is not added again under its old name.
         before, added = list(self.classes), [n for n in names if self.find_class(n) is None]
-        self.append(*map(ClassAdded, added))
+        self.append(*map(journal.ClassAdded, added))
         self._added = (before, added) if before and added else None
         found: dict[int, set[int]] = {}
         for number, label in labels.items():
@@ -476,7 +564,7 @@ class StoredAnswers(Answers):
         self._unclear = {number for number, given in found.items() if len(given) > 1}
         self.append(
             *(
-                Labelled((self.numbers.reference(number),), self.names[min(given)], "imported")
+                journal.Labeled((self.numbers.reference(number),), self.names[min(given)], "imported")
                 for number, given in found.items()
                 if number not in self._unclear
             )

@@ -36,7 +36,7 @@ class TextReference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Texts get a label, or another one than before.
 
     ``guess`` is the class that a model predicted for the text before it was labelled.
@@ -50,7 +50,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class LabelledTogether:
+class LabeledTogether:
     """Texts get labels in one action, each its own."""
 
     texts: tuple[TextReference, ...]
@@ -71,7 +71,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Confirmed:
     """A label that looked suspicious is right."""
 
     texts: tuple[TextReference, ...]
@@ -111,13 +111,15 @@ class ClassRemoved:
     name: str
 
 
-Entry = Labelled | LabelledTogether | Skipped | Kept | Undone | ClassAdded | ClassRenamed | ClassRemoved
+JournalEntry = (
+    Labeled | LabeledTogether | Skipped | Confirmed | Undone | ClassAdded | ClassRenamed | ClassRemoved
+)
 
 KINDS: dict[str, type[Any]] = {
-    "label": Labelled,
-    "labels": LabelledTogether,
+    "label": Labeled,
+    "labels": LabeledTogether,
     "skip": Skipped,
-    "keep": Kept,
+    "keep": Confirmed,
     "undone": Undone,
     "class": ClassAdded,
     "rename": ClassRenamed,
@@ -126,12 +128,12 @@ KINDS: dict[str, type[Any]] = {
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def to_record(entry: Entry) -> dict[str, Any]:
+def to_record(entry: JournalEntry) -> dict[str, Any]:
     """Return an entry as JSON data.
 
     Examples
     --------
-    >>> to_record(Labelled((TextReference(3, "9f"),), "good", time=12.0))
+    >>> to_record(Labeled((TextReference(3, "9f"),), "good", time=12.0))
     {'entry': 'label', 'texts': [[3, '9f']], 'label': 'good', 'source': 'chosen', 'guess': None, 'time': 12.0}
     """
     record = {"entry": _NAMES[type(entry)], **asdict(entry)}
@@ -142,7 +144,7 @@ def to_record(entry: Entry) -> dict[str, Any]:
     return record
 
 
-def from_record(record: Any) -> Entry:
+def from_record(record: Any) -> JournalEntry:
     """Return the entry of JSON data.
 
     Raises
@@ -168,7 +170,7 @@ def from_record(record: Any) -> Entry:
     if "labels" in fields:
         fields["labels"] = tuple(fields["labels"])
     try:
-        entry: Entry = kind(**fields)
+        entry: JournalEntry = kind(**fields)
     except TypeError:
         raise InputError("a field of the entry is missing.") from None
     return entry
@@ -242,7 +244,7 @@ class Journal:
     Attributes
     ----------
     path : Path
-    entries : list of Entry
+    entries : list of JournalEntry
         All entries, in the order in which they were appended.
     dropped : int
         Number of bytes of an incomplete last line that were removed when the file was opened.
@@ -265,7 +267,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.dropped = 0
         self._has_rest = False  # of a write that failed, beyond the end
         try:
@@ -282,7 +284,7 @@ class Journal:
             os.close(self._file)
             raise
 
-    def append(self, *entries: Entry) -> None:
+    def append(self, *entries: JournalEntry) -> None:
         """Store entries on the disk: all of them, or none if there is an error.
 
         Parameters
@@ -348,7 +350,7 @@ class Journal:
         if header.get("version") != VERSION:
             raise JournalError(f"{self.path}: another version of dropglm wrote this file.")
 
-    def _parsed(self, lines: Iterable[bytes]) -> list[Entry]:
+    def _parsed(self, lines: Iterable[bytes]) -> list[JournalEntry]:
         entries = []
         for number, line in enumerate(lines, 2):
             try:
@@ -405,7 +407,7 @@ def _begins_header(data: bytes) -> bool:
     return same and len(data) <= len(HEADER)
 
 
-def _line(entry: Entry) -> bytes:
+def _line(entry: JournalEntry) -> bytes:
     return json.dumps(to_record(entry), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 

@@ -10,9 +10,19 @@ factors are found by cross-validation (see ``dropglm.search.blend`` and ``naive_
 fits, so they are kept until the number of labels has doubled: in between, a refit is one fit and a few
 products with the matrix of n-grams. Labels that look wrong are those that models disagree with which have not
 seen them.
+
+The texts to label next are those the model is unsure of, unlike the labelled ones and unlike each other.
+With the margin m_i between the two largest probabilities of text i, and its largest similarity s_i to a text
+that is labelled or already chosen, the next text is the one with the largest
+
+    (1 - m_i) (1 - s_i).
+
+Before the model has two labels per class, its margins say little. Then the texts are those that represent the
+pool best: each adds most to Σ_j max_i s_ij, the similarity of every text to its nearest chosen or labelled
+one (facility location). Texts far from all others, which farthest-first traversal would choose, add little.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -24,22 +34,23 @@ from dropglm.base.errors import InputError
 from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
-from dropglm.core.predictions import all_classes, indicators
-from dropglm.labelling.text_numbers import first_copies
+from dropglm.core.predictions import FittedLogistic, all_classes, indicators
+from dropglm.labelling.answers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Blend, predictor_std
+from dropglm.search.held_out import FOLDS
 from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
-from dropglm.text.explanation import words_first
+from dropglm.tables import class_names
+from dropglm.text.classifier import TextClassifier
+from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.chunks import check_texts
-from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.tuning import MANY_CLASSES
+from dropglm.text.tuning import GRID, MANY_CLASSES, NGRAM_WEIGHTS, SMALL_GRID, vectorizer_of
 
-DROPOUT = 0.5
+# Other settings are those of TextClassifier with few labels.
 L2 = (0.1, 0.01)
-FOLDS = 5
 ROUNDS = 2
 # The relative norm of the gradient: the objective is within about 1e-4 of its minimum.
 TOL = 1e-2
@@ -47,11 +58,10 @@ TOL = 1e-2
 SAMPLE = 5000
 # Settings are chosen again when there are so many times as many labels.
 GROWTH = 2.0
-NGRAM_WEIGHT = 0.5  # as in TextClassifier, with few labels
 LATENT_POWER = (1.0,)  # of the inverse document frequency, beyond that in X
 
 
-class Settings(NamedTuple):
+class RefitSettings(NamedTuple):
     """The settings of a refit, and for what they were chosen.
 
     Attributes
@@ -89,10 +99,9 @@ class LabeledTexts(NamedTuple):
     @classmethod
     def of(cls, labels: Mapping[int, str]) -> Self:
         """Return the texts in the order of their numbers, so that the order of labelling does not matter."""
-        classes = sorted(set(labels.values()))
-        place = {name: number for number, name in enumerate(classes)}
-        rows = np.array(sorted(labels), np.int64)
-        return cls(rows, np.array([place[labels[row]] for row in rows.tolist()], np.int64), classes)
+        rows = sorted(labels)
+        classes, y = np.unique(np.array([labels[row] for row in rows], object), return_inverse=True)
+        return cls(np.array(rows, np.int64), y.astype(np.int64), classes.tolist())
 
     @property
     def indicators(self) -> np.ndarray:
@@ -100,7 +109,7 @@ class LabeledTexts(NamedTuple):
         return indicators(self.y, range(len(self.classes)))
 
 
-class Predictor(NamedTuple):
+class PoolFit(NamedTuple):
     """A linear model of the pool and its predictors.
 
     Attributes
@@ -124,7 +133,7 @@ class Predictor(NamedTuple):
         return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), ratios))
 
 
-def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:
+def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> PoolFit:
     """Fit the model with given settings; there are at least two classes."""
     model = LogisticRegression(l2=settings.l2, **_fixed_settings(pool, labeled))
     model.fit(pool.features[labeled.rows], labeled.y)
@@ -132,7 +141,7 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
     eta = pool.design.dot(np.ascontiguousarray(ngrams)) + model.intercept_
     if len(latent):
         eta = eta + pool.features.blocks[1] @ latent
-    found = Predictor(eta, model.coef_.T, model.intercept_)
+    found = PoolFit(eta, model.coef_.T, model.intercept_)
 
     # Naive Bayes of the labelled texts.
     indicators, dtype = labeled.indicators, pool.X.dtype
@@ -149,21 +158,16 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
     return found
 
 
-def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, np.ndarray | None]:
+def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSettings, np.ndarray | None]:
     """Choose the settings by cross-validation; also return the probabilities of held-out texts.
 
     If every class has a single text, none can be held out, and the settings are the means of the priors.
     """
-    settings = Settings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
+    settings = RefitSettings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
     if np.bincount(labeled.y).max() < 2:
         return settings, None
     search = LogisticRegressionCV(
-        l2=L2,
-        cv=FOLDS,
-        extend_l2=False,
-        naive_bayes=True,
-        rounds=ROUNDS,
-        **_fixed_settings(pool, labeled),
+        l2=L2, cv=FOLDS, extend_l2=False, naive_bayes=True, rounds=ROUNDS, **_fixed_settings(pool, labeled)
     )
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None
@@ -175,19 +179,107 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, 
 
 
 def _fixed_settings(pool: "TextPool", labeled: LabeledTexts) -> dict[str, Any]:
-    """Return the settings that are not chosen; the weights of l2 are those of ``TextClassifier``."""
-    rule = "uniform" if len(labeled.classes) > MANY_CLASSES else "naive_bayes"
-    n_latent_blocks = len(pool.features.blocks) - 1
+    """Return the settings that are not chosen: dropout and the weights of l2 of ``TextClassifier``."""
+    grid = SMALL_GRID if len(labeled.classes) > MANY_CLASSES else GRID
+    rule, n_latent_blocks = grid["l2_weights"], len(pool.features.blocks) - 1
     return {
-        "dropout": PerBlock(DROPOUT, *[0.0] * n_latent_blocks),
+        "dropout": PerBlock(grid["dropout"], *[0.0] * n_latent_blocks),
         "l2_weights": PerBlock(rule, *[LATENT_L2_WEIGHTS[rule]] * n_latent_blocks),
-        "discount": 0.0,
+        "discount": grid["discount"],
         "tol": TOL,
         "n_jobs": pool.n_jobs,
     }
 
 
-class PoolModel:
+class ExplainedTexts:
+    """What a model predicts for some texts, and the words behind it.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts.
+    classes : list of str
+        Names of the classes.
+    probabilities : ndarray of shape (n, K)
+        Probabilities of the classes for all texts.
+    text_model : FittedTextModel, TextClassifier or OnlineTextClassifier, optional
+        The model; None if there is nothing to explain.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> ExplainedTexts.of(model, ["a good story"]).words_behind(0, k=1)[0][0]
+    'good'
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        classes: list[str],
+        probabilities: np.ndarray,
+        text_model: "AnyTextModel | None" = None,
+    ) -> None:
+        self.texts, self.classes, self.probabilities = texts, classes, probabilities
+        self._text_model = text_model
+
+    @classmethod
+    def of(cls, model: AnyTextModel, texts: Sequence[str]) -> "ExplainedTexts":
+        """Return what a trained classifier predicts for texts."""
+        return ExplainedTexts(texts, class_names(model.classes_.tolist()), model.predict_proba(texts), model)
+
+    @property
+    def text_model(self) -> "AnyTextModel | None":
+        """The model of the n-grams; None if there is nothing to explain."""
+        return self._text_model
+
+    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
+        """Return the n-grams of a text that contribute most to its prediction.
+
+        Parameters
+        ----------
+        number : int
+            Number of the text.
+        k : int, default=8
+            Maximal number of n-grams.
+
+        Returns
+        -------
+        list of (str, float)
+            The n-grams with the largest contributions in absolute value, from those that speak most for the
+            predicted class to those that speak most against it. A contribution is that of
+            ``TextClassifier.explain``: to the predictor of the class, less that of the runner-up. Empty with
+            fewer than two classes.
+        """
+        if self.text_model is None:
+            return []
+        found = self.text_model.explain(self.texts[number]).contributions[:k]
+        return sorted(((one.ngram, one.weight) for one in found if one.weight), key=lambda one: -one[1])
+
+    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the n-grams that speak most for each class, with their weights.
+
+        Parameters
+        ----------
+        k : int, default=10
+            Maximal number of n-grams per class.
+
+        Returns
+        -------
+        dict of str to list of (str, float)
+            Those of ``TextClassifier.top_features``: n-grams that consist of words come before those with
+            punctuation, and frequent n-grams before rare ones with the same coefficient.
+        """
+        if self.text_model is None:
+            return {name: [] for name in self.classes}
+        top = self.text_model.top_features(k).values()
+        return {
+            name: [(one.ngram, one.weight) for one in found]
+            for name, found in zip(self.classes, top, strict=True)
+        }
+
+
+class PoolModel(ExplainedTexts):
     """A model of the texts of a pool; ``TextPool.fit`` returns one.
 
     Parameters
@@ -196,9 +288,9 @@ class PoolModel:
         The texts.
     classes : list of str
         The classes of the labels, sorted.
-    predictor : Predictor, optional
+    predictor : PoolFit, optional
         The fitted model; None with fewer than two classes.
-    settings : Settings, optional
+    settings : RefitSettings, optional
         The settings that cross-validation has chosen; None with fewer than two classes.
 
     Attributes
@@ -212,9 +304,12 @@ class PoolModel:
         Number of the most probable class of each text.
     is_trained : bool
         Whether there are labels of at least two classes.
+    text_model : FittedTextModel or None
+        The model of the n-grams, which explains predictions; None with fewer than two classes. Computed when
+        first asked for.
     coef : ndarray of shape (d, K)
-        Coefficients of the n-grams; those of all classes sum to 0. Computed when first asked for.
-    settings : Settings or None
+        Coefficients of the n-grams; those of all classes sum to 0.
+    settings : RefitSettings or None
         The settings that cross-validation has chosen; None with fewer than two classes.
 
     See Also
@@ -239,17 +334,15 @@ class PoolModel:
         self,
         pool: "TextPool",
         classes: list[str],
-        predictor: Predictor | None = None,
-        settings: Settings | None = None,
+        predictor: PoolFit | None = None,
+        settings: RefitSettings | None = None,
     ) -> None:
+        ones = np.ones((len(pool), len(classes)))
+        p = ones if predictor is None else Multinomial.mean(all_classes(predictor.eta))
+        super().__init__(pool.texts, classes, p)
         self.pool = pool
-        self.classes = classes
         self.settings = settings
         self._predictor = predictor
-        if predictor is None:
-            self.probabilities = np.ones((len(pool), len(classes)))
-        else:
-            self.probabilities = Multinomial.mean(all_classes(predictor.eta))
 
     @property
     def is_trained(self) -> bool:
@@ -262,17 +355,26 @@ class PoolModel:
         return self.probabilities.argmax(axis=1) if self.classes else np.zeros(len(self.pool), np.int64)
 
     @cached_property
-    def coef(self) -> np.ndarray:
-        """Coefficients of the n-grams, of shape (d, K); those of all classes sum to 0."""
+    def text_model(self) -> FittedTextModel | None:
+        """The model of the n-grams, which explains predictions; None with fewer than two classes."""
         if self._predictor is None:
-            return np.zeros((self.pool.X.shape[1], len(self.classes)), self.pool.X.dtype)
-        coef, latent = np.split(self._predictor.beta, [self.pool.X.shape[1]])
+            return None
+        pool, d = self.pool, self.pool.X.shape[1]
+        coef, latent = np.split(self._predictor.beta, [d])
         if len(latent):
-            ngrams, directions = self.pool.directions
+            ngrams, directions = pool.directions
             coef = coef.copy()
             coef[ngrams] += directions @ latent
-        if coef.shape[1] == 1:
-            return np.hstack([-coef, coef]) / 2
+        classes, intercept = np.array(self.classes), self._predictor.intercept
+        model = FittedLogistic(classes, coef.T, intercept, "multinomial", d)
+        return FittedTextModel(pool.vectorizer, model)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients of the n-grams, of shape (d, K); those of all classes sum to 0."""
+        if self.text_model is None:
+            return np.zeros((self.pool.X.shape[1], len(self.classes)))
+        coef = all_classes(self.text_model.model.coef_.T)
         return coef - coef.mean(axis=1, keepdims=True)
 
     def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
@@ -289,59 +391,9 @@ class PoolModel:
             All of them are 1 with fewer than two classes.
         """
         X = self.pool.vectorizer.transform(texts)
-        if self._predictor is None:
+        if self.text_model is None:
             return np.ones((X.shape[0], len(self.classes)))
-        intercept = all_classes(self._predictor.intercept[None, :])
-        return Multinomial.mean(np.asarray(X @ self.coef, np.float64) + intercept)
-
-    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
-        """Return the n-grams of a text that contribute most to its prediction.
-
-        Parameters
-        ----------
-        number : int
-            Number of the text.
-        k : int, default=8
-            Maximal number of n-grams.
-
-        Returns
-        -------
-        list of (str, float)
-            The n-grams with the largest contributions in absolute value, from those that speak most for the
-            predicted class to those that speak most against it. A contribution is the part of the predictor
-            of the class, less the mean of all classes. Empty with fewer than two classes.
-        """
-        if not self.is_trained:
-            return []
-        row = self.pool.X[[number]]
-        weights = row.data * self.coef[row.indices, self.predicted[number]]
-        order = np.argsort(-np.abs(weights), kind="stable")[:k]
-        order = order[np.argsort(-weights[order], kind="stable")]
-        names = self.pool.vectorizer.ngrams_.names(row.indices[order])
-        return [(name, float(weight)) for name, weight in zip(names, weights[order], strict=True) if weight]
-
-    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """Return the n-grams that speak most for each class, with their coefficients, the largest first.
-
-        Parameters
-        ----------
-        k : int, default=10
-            Maximal number of n-grams per class.
-
-        Returns
-        -------
-        dict of str to list of (str, float)
-            N-grams that consist of words come before those with punctuation. They are ranked by coefficient
-            times the root of the number of texts, so that frequent n-grams come before rare ones.
-        """
-        if not self.is_trained:
-            return {name: [] for name in self.classes}
-        found = {}
-        for number, name in enumerate(self.classes):
-            weights, names = self.coef[:, number], self.pool.vectorizer.ngrams_.names
-            top = words_first(names, np.flatnonzero(weights > 0.0), weights * self.pool.scale, k)
-            found[name] = [(ngram, float(weights[j])) for ngram, j in top]
-        return found
+        return self.text_model.model.predict_proba(X)
 
 
 class TextPool:
@@ -394,16 +446,7 @@ class TextPool:
         checks.whole_number(n_latent, "n_latent")
         self.texts = check_texts(texts)
         self.n_jobs = n_jobs
-        self.vectorizer = NgramVectorizer(
-            (1, 2),
-            (1, 2),
-            binary=False,
-            sublinear_tf=True,
-            use_idf=True,
-            norm="l2",
-            ngram_weight=NGRAM_WEIGHT,
-            n_jobs=n_jobs,
-        )
+        self.vectorizer = vectorizer_of(TextClassifier(n_jobs=n_jobs), NGRAM_WEIGHTS[0])
         self.X = self.vectorizer.fit_transform(self.texts)
         threads = checks.threads(n_jobs)
         prior = LatentPrior.of(self.X, self.vectorizer, n_latent, threads, LATENT_POWER) if n_latent else None
@@ -433,13 +476,6 @@ class TextPool:
         whole = self._fold_back(np.eye(self.features.widths[1], dtype=self.X.dtype))
         kept = np.flatnonzero(whole.any(axis=1))
         return kept, whole[kept]
-
-    @cached_property
-    def scale(self) -> np.ndarray:
-        """By how much n-grams are scaled where they are ranked: mean value times root of number of texts."""
-        # Without the interpreter's lock, which bincount holds: for 0.4 s with 50,000 texts.
-        totals = self.design.transposed_dot(np.ones((len(self.texts), 1)))[:, 0]
-        return totals / np.sqrt(np.maximum(self.vectorizer.ngrams_.document_counts, 1))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -541,3 +577,117 @@ def look_for_suspicious(
     found = suspicious_labels(texts, names, p, labeled.classes, k)
     numbered = [one._replace(row=int(labeled.rows[one.row])) for one in found]
     return numbered, can_judge_labels(texts, names, p, labeled.classes)
+
+
+# Of the texts without labels, so many of the least certain ones are compared with the labelled ones.
+UNCERTAIN = 1000
+# The pool is represented by so many texts, evenly spaced, and as many are candidates.
+REPRESENTATIVES = 1000
+LABELS_PER_CLASS = 2  # until there are as many on average, texts are spread over the pool
+
+
+def choose_texts(
+    probabilities: Any, latent: Any, labeled: Collection[int], *, size: int = 1, excluded: Any = None
+) -> np.ndarray:
+    """Choose the texts to label next: uncertain, unlike those already labelled and unlike each other.
+
+    Until there are two labels per class, the texts that represent the others best are chosen instead.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, K)
+        Predicted probabilities of all texts, such as ``PoolModel.probabilities``. With fewer than two
+        classes, no text is more uncertain than another.
+    latent : array-like of shape (n, k)
+        Latent features of all texts, with rows of length 1, such as ``TextPool.latent``. A row of zeros is a
+        text without known words; it is chosen last.
+    labeled : collection of int
+        Numbers of the texts that have labels.
+    size : int, default=1
+        How many texts to choose. After about ten, the model should be fitted again.
+    excluded : array-like of bool of shape (n,), default=None
+        Texts that must not be chosen, such as copies of others. Labelled texts never are.
+
+    Returns
+    -------
+    ndarray of int
+        Numbers of the chosen texts, the most useful first; fewer than ``size`` if no more are left. The same
+        arguments give the same texts.
+
+    See Also
+    --------
+    TextPool : Texts with latent features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([[0.5, 0.5], [0.55, 0.45], [0.9, 0.1], [0.45, 0.55], [0.8, 0.2], [0.1, 0.9]])
+    >>> latent = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.6, 0.8], [0.8, 0.6]])
+    >>> choose_texts(p, latent, {0, 1, 4, 5}, size=1)  # the third is like labelled ones, but more certain
+    array([3])
+    """
+    p, rows = np.asarray(probabilities, np.float64), np.asarray(latent)
+    if p.ndim != 2 or rows.ndim != 2 or len(p) != len(rows):
+        raise InputError(
+            f"probabilities and latent must have one row per text, got the shapes {p.shape} and {rows.shape}."
+        )
+    known = np.fromiter(labeled, np.int64, len(labeled))
+    free = np.ones(len(rows), np.bool_)
+    free[known] = False
+    if excluded is not None:
+        free &= ~np.asarray(excluded, np.bool_)
+    candidates = np.flatnonzero(free)
+    has_words = rows[candidates].any(axis=1)
+    candidates, wordless = candidates[has_words], candidates[~has_words]
+    K = p.shape[1]
+    spread = K < 2 or len(known) < LABELS_PER_CLASS * K
+    if spread:
+        chosen = _representative(rows, candidates, known, size)
+    else:
+        chosen = _uncertain(p, rows, candidates, known, size)
+    return np.concatenate([chosen, wordless])[:size]
+
+
+def _uncertain(
+    p: np.ndarray, rows: np.ndarray, candidates: np.ndarray, known: np.ndarray, size: int
+) -> np.ndarray:
+    """Return the candidates with the largest (1 - margin) (1 - similarity), one after the other."""
+    largest = np.partition(p[candidates], -2, axis=1)[:, -2:]
+    uncertainty = 1.0 - (largest[:, 1] - largest[:, 0])
+    few = np.argsort(-uncertainty, kind="stable")[: max(UNCERTAIN, size)]
+    candidates, uncertainty = candidates[few], uncertainty[few]
+    near = (rows[candidates] @ rows[known].T).max(axis=1, initial=0.0)
+    chosen: list[int] = []
+    left = np.ones(len(candidates), np.bool_)
+    while left.any() and len(chosen) < size:
+        # The smallest positive novelty lets uncertainty decide among copies of labelled texts.
+        score = np.where(left, uncertainty * np.maximum(1.0 - near, 1e-6), -1.0)
+        best = int(score.argmax())
+        chosen.append(int(candidates[best]))
+        left[best] = False
+        near = np.maximum(near, rows[candidates] @ rows[candidates[best]])
+    return np.array(chosen, np.int64)
+
+
+def _representative(rows: np.ndarray, candidates: np.ndarray, known: np.ndarray, size: int) -> np.ndarray:
+    """Return the candidates that add most to the similarity of all texts to the nearest chosen one."""
+    everyone = rows[_evenly(np.flatnonzero(rows.any(axis=1)), REPRESENTATIVES)]
+    few = _evenly(candidates, max(REPRESENTATIVES, size))
+    similar = np.maximum(everyone @ rows[few].T, 0.0)
+    nearest = (everyone @ rows[known].T).max(axis=1, initial=0.0)
+    chosen: list[int] = []
+    left = np.ones(len(few), np.bool_)
+    while left.any() and len(chosen) < size:
+        gain = np.where(left, np.maximum(similar - nearest[:, None], 0.0).sum(axis=0), -1.0)
+        best = int(gain.argmax())
+        chosen.append(int(few[best]))
+        left[best] = False
+        nearest = np.maximum(nearest, similar[:, best])
+    return np.array(chosen, np.int64)
+
+
+def _evenly(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return at most so many of the numbers, evenly spaced."""
+    if len(numbers) <= count:
+        return numbers
+    return numbers[np.arange(count) * len(numbers) // count]

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from dropglm.base.errors import InputError
+from dropglm.labelling import journal
 from dropglm.labelling.answers import StoredAnswers
-from dropglm.labelling.journal import (
-    ClassAdded,
-    ClassRemoved,
-    ClassRenamed,
-    Entry,
-    Kept,
-    Labelled,
-    LabelledTogether,
-    Skipped,
-    Undone,
+from dropglm.labelling.background_trainer import (
+    WORDS,
+    BackgroundTrainer,
+    Guess,
+    Item,
+    LabelsToLearn,
+    ModelUpdate,
+    Snapshot,
+    SuspiciousLabels,
 )
-from dropglm.labelling.learner import WORDS, Guess, Item, Learner, Learnt, Lesson, Snapshot, Suspects
+from dropglm.labelling.journal import JournalEntry
+from dropglm.tables import class_names
 
 if TYPE_CHECKING:
     from dropglm.text.fitted_model import AnyTextModel
@@ -35,7 +36,7 @@ class ChangedError(InputError):
     """The session was changed by someone else, such as another tab of the browser."""
 
 
-class Screen:
+class TextQueue:
     """The text that is labelled now; the next ones are chosen by the model, or drawn at random.
 
     Parameters
@@ -58,13 +59,13 @@ class Screen:
     Examples
     --------
     >>> answered = set()
-    >>> screen = Screen(0.2, [0, 1, 1], lambda number: number not in answered, 0)
+    >>> screen = TextQueue(0.2, [0, 1, 1], lambda number: number not in answered, 0)
     >>> for _ in range(2):
-    ...     screen.move_on()
+    ...     screen.show_next()
     ...     answered.add(screen.current.number)
     >>> sorted(answered)
     [0, 1]
-    >>> screen.move_on()
+    >>> screen.show_next()
     >>> screen.current
     """
 
@@ -82,7 +83,7 @@ class Screen:
         self._snapshot: Snapshot | None = None
         self._rng = np.random.default_rng(seed)
 
-    def move_on(self) -> None:
+    def show_next(self) -> None:
         """Show the next text."""
         if self.current is not None:
             self._earlier[self.current.number] = self.current
@@ -103,7 +104,7 @@ class Screen:
         self._snapshot = snapshot
         self._chosen, self._random = deque(chosen), deque(random)
         if self.current is None:
-            self.move_on()
+            self.show_next()
         else:
             self.current = self._with_guess(self.current)
 
@@ -175,7 +176,7 @@ class LabellingSession:
         The text to label now; None if all are labelled or skipped.
     snapshot : Snapshot or None
         The newest model.
-    suspects : Suspects or None
+    suspects : SuspiciousLabels or None
         Labels that may be wrong, when they were last looked for.
 
     See Also
@@ -216,16 +217,16 @@ class LabellingSession:
             raise InputError("There are no texts to label.")
         self.texts = texts
         self.snapshot: Snapshot | None = None
-        self.suspects: Suspects | None = None
+        self.suspects: SuspiciousLabels | None = None
         self.lock = threading.RLock()  # of all that can be seen; never held while the disk is waited for
         self._acting = threading.RLock()  # one action at a time; taken before the other lock
         self._labels_version = 0  # version at the last change of a label
-        start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
+        start_classes = [] if start_from is None else class_names(start_from.classes_.tolist())
         self.answers = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
         self._start_classes = {name: self.answers.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
-        self._screen = Screen(float(random_share), self.answers.numbers.copy_of, self.is_free, seed)
-        self._learner = Learner(
+        self._screen = TextQueue(float(random_share), self.answers.numbers.copy_of, self.is_free, seed)
+        self._learner = BackgroundTrainer(
             texts,
             self._told,
             copy_of=self.answers.numbers.copy_of,
@@ -235,7 +236,7 @@ class LabellingSession:
         )
         with self.lock:
             self._learn()
-            self._screen.move_on()
+            self._screen.show_next()
 
     # What is known.
 
@@ -335,7 +336,7 @@ class LabellingSession:
             guess = None if item is None or item.guess is None else self.answers.names.get(item.guess.label)
             source = source if item is None else item.source
             text = self.answers.numbers.reference(number)
-            return self._store(Labelled((text,), label, source, guess, round(time.time(), 2)), number)
+            return self._store(journal.Labeled((text,), label, source, guess, round(time.time(), 2)), number)
 
     def answer_all(self, labels: Mapping[int, str], *, seen: int | None = None) -> Item | None:
         """Label several texts, by number, in one action, and return the next text to label.
@@ -364,7 +365,7 @@ class LabellingSession:
             if not labels:
                 raise InputError("All of these texts have an answer already.")
             texts = tuple(map(self.answers.numbers.reference, labels))
-            entry = LabelledTogether(texts, tuple(labels.values()), round(time.time(), 2))
+            entry = journal.LabeledTogether(texts, tuple(labels.values()), round(time.time(), 2))
             return self._store(entry, *labels)
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
@@ -385,7 +386,7 @@ class LabellingSession:
         with self._action(seen):
             number = self._number(number)
             text = self.answers.numbers.reference(number)
-            return self._store(Skipped((text,), round(time.time(), 2)), number)
+            return self._store(journal.Skipped((text,), round(time.time(), 2)), number)
 
     def keep(self, number: int, *, seen: int | None = None) -> None:
         """Confirm a label that looked suspicious.
@@ -401,7 +402,7 @@ class LabellingSession:
             number = self._number(number)
             if self.is_free(number):
                 raise InputError(f"Text {number} has no label to keep.")
-            self._store(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
+            self._store(journal.Confirmed((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
         """Take the last action back and return its texts; a text that has no answer now is shown again.
@@ -422,7 +423,7 @@ class LabellingSession:
                 raise InputError("There is nothing to undo.")
             numbers = [number for number in action.numbers if number >= 0]
             sources = {number: self.answers.by_text[number].source for number in numbers}
-            entry = Undone(round(time.time(), 2))
+            entry = journal.Undone(round(time.time(), 2))
             self.answers.journal.append(entry)
             with self.lock:
                 self.answers.apply(entry)
@@ -430,7 +431,7 @@ class LabellingSession:
                 if len(numbers) == 1 and free:
                     self._screen.go_back_to(free[0], sources[free[0]])
                 elif self.current is None:
-                    self._screen.move_on()
+                    self._screen.show_next()
                 if action.numbers:
                     self._learn()
             return numbers
@@ -446,7 +447,7 @@ class LabellingSession:
             The version that the annotator has seen; there is an error if it is not the current one.
         """
         with self._action(seen):
-            self._store(ClassAdded(self.answers.new_name(name), is_undoable=True))
+            self._store(journal.ClassAdded(self.answers.new_name(name), is_undoable=True))
 
     def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
         """Rename a class; its labels have the new name from then on.
@@ -461,7 +462,7 @@ class LabellingSession:
         with self._action(seen):
             self.answers.check_class(old)
             if old != new:
-                self._store(ClassRenamed(old, self.answers.new_name(new, old)))
+                self._store(journal.ClassRenamed(old, self.answers.new_name(new, old)))
 
     def remove_class(self, name: str, *, seen: int | None = None) -> None:
         """Remove a class that no text has.
@@ -475,7 +476,7 @@ class LabellingSession:
         """
         with self._action(seen):
             self.answers.check_unused(name)
-            self._store(ClassRemoved(name))
+            self._store(journal.ClassRemoved(name))
 
     def look_for_suspects(self) -> None:
         """Look for suspicious labels in the background, unless those of the present labels are known."""
@@ -536,30 +537,30 @@ class LabellingSession:
             raise InputError("All texts are labelled or skipped.")
         return self.current.number
 
-    def _lesson(self) -> Lesson:
+    def _lesson(self) -> LabelsToLearn:
         labels = {number: str(label) for number, label in self.answers.class_numbers().items()}
         answered = [number for number in self.answers.by_text if number >= 0]
-        return Lesson(self._labels_version, labels, answered, self._start_classes)
+        return LabelsToLearn(self._labels_version, labels, answered, self._start_classes)
 
     def _learn(self) -> None:
         self._labels_version = self.version
         self._learner.learn(self._lesson())
 
-    def _store(self, entry: Entry, *numbers: int) -> Item | None:
+    def _store(self, entry: JournalEntry, *numbers: int) -> Item | None:
         """Store an entry and return the current text; learn if texts of these numbers were answered."""
         self.answers.journal.append(entry)  # without the lock, since the disk may be slow
         with self.lock:
             self.answers.apply(entry)
             if self.current is not None and self.current.number in numbers:
-                self._screen.move_on()
+                self._screen.show_next()
             if numbers:
                 self._learn()
             return self.current
 
-    def _told(self, news: Learnt | Suspects) -> None:
+    def _told(self, news: ModelUpdate | SuspiciousLabels) -> None:
         """Take over what the learner has found; it calls this in its thread."""
         with self.lock:
-            if isinstance(news, Suspects):
+            if isinstance(news, SuspiciousLabels):
                 self.suspects = news
                 return
             self.snapshot = news.snapshot

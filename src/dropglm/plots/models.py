@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm.base.blocks import PerBlock
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.core.solvers import Result
-from dropglm.plots.axes import COLORS, INK, line_style, panels
+from dropglm.plots.pages import COLORS, INK, line_style, panels
 from dropglm.search import LogisticRegressionCV
 from dropglm.text import TextClassifier, TextModel
 from dropglm.text.explanation import NgramWeight

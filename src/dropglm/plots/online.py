@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colors_of, line_style, panels
+from dropglm.plots.pages import INK, colors_of, line_style, panels
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "x", "^", "s", "+", "v")
@@ -186,11 +186,7 @@ class FisherDisplay:
     """
 
     def __init__(
-        self,
-        t: Any,
-        fisher: Any,
-        estimates: Mapping[str, Any],
-        colors: Mapping[str, str] | None = None,
+        self, t: Any, fisher: Any, estimates: Mapping[str, Any], colors: Mapping[str, str] | None = None
     ) -> None:
         self.t = np.asarray(t)
         self.fisher = np.asarray(fisher, float)

@@ -12,7 +12,7 @@ from dropglm.core.families import Logistic
 from dropglm.core.noise import Gaussian
 from dropglm.core.penalties import EXPECTATIONS, RowPenalty
 from dropglm.core.settings import noising_penalty, penalty_from
-from dropglm.plots.axes import COLORS, INK, colors_of, line_style, panels
+from dropglm.plots.pages import COLORS, INK, colors_of, line_style, panels
 
 STYLES = ("--", "-.", ":")
 # Distances of the level curves from the centre, relative to that of the optimum.
@@ -487,14 +487,7 @@ class RidgeContoursDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        X: Any,
-        probabilities: Any,
-        coef: Any,
-        strength: float = 1.0,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, X: Any, probabilities: Any, coef: Any, strength: float = 1.0, *, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Plot the level curves for a logistic model's predictions.
 

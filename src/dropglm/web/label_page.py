@@ -15,15 +15,15 @@ from starlette.routing import Route
 
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Kind
-from dropglm.labelling.exports import Exports
+from dropglm.labelling.background_trainer import Guess, Item
 from dropglm.labelling.journal import JournalError
-from dropglm.labelling.learner import Guess, Item
+from dropglm.labelling.output_files import Exports
 from dropglm.labelling.panels import (
     FEWEST_OUTCOMES,
     accuracy_curve,
     known_accuracy,
+    label_counts,
     none_suspicious,
-    progress,
     search,
     surest,
     suspects,
@@ -152,7 +152,7 @@ class LabelPage:
                 "name": self.name,
                 "file": str(session.path),
                 "current": None if session.current is None else self._item(session.current),
-                **progress(session)._asdict(),
+                **label_counts(session)._asdict(),
                 "n_answered": len(places),
                 "undo": None if last is None else last.sentence(session.answers),
                 "recent": [

@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dropglm.labelling.choice import choose_texts
-from dropglm.tables import class_names
-
 if TYPE_CHECKING:
-    from dropglm.labelling.pool import PoolModel, TextPool
+    from dropglm.labelling.pool import ExplainedTexts, PoolModel, TextPool
     from dropglm.text.fitted_model import AnyTextModel
     from dropglm.text.metrics import Disagreement
 
@@ -30,7 +27,7 @@ FEWEST_LABELS = 6  # with fewer, a model knows too little for its guesses to be 
 START_WORTH = 50  # the model to start from counts as much as this many labels
 
 
-class Lesson(NamedTuple):
+class LabelsToLearn(NamedTuple):
     """What there is to learn from: the labels, and the texts not to ask for again.
 
     The classes of the labels are numbers, as strings; those of the model to start from have their numbers.
@@ -93,7 +90,7 @@ class Snapshot:
         Numbers of its classes.
     probabilities : ndarray of shape (n, K)
         Probabilities of these classes for all texts.
-    model : PoolModel or StartModel
+    model : ExplainedTexts
         Finds the words behind a guess.
     names : mapping of str to int
         Numbers of the classes by their names in the model.
@@ -104,7 +101,7 @@ class Snapshot:
     labelled: frozenset[int]
     classes: list[int]
     probabilities: np.ndarray
-    model: "PoolModel | StartModel"
+    model: "ExplainedTexts"
     names: Mapping[str, int]
 
     @property
@@ -130,46 +127,9 @@ class Snapshot:
         }
 
 
-class StartModel:
-    """The predictions of a trained text classifier for the texts that are labelled.
-
-    Parameters
-    ----------
-    model : TextClassifier or OnlineTextClassifier
-        The trained classifier.
-    texts : sequence of str
-
-    Attributes
-    ----------
-    classes : list of str
-    probabilities : ndarray of shape (n, K)
-
-    Examples
-    --------
-    >>> from dropglm import TextClassifier
-    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
-    >>> StartModel(model, ["a good story"]).words_behind(0, k=1)[0][0]
-    'good'
-    """
-
-    def __init__(self, model: "AnyTextModel", texts: Sequence[str]) -> None:
-        self.classes = class_names(model.classes_.tolist())
-        self.probabilities: np.ndarray = model.predict_proba(texts)
-        self._model, self._texts = model, texts
-
-    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
-        """Return n-grams of a text with their weights towards its predicted class, the largest first."""
-        found = self._model.explain(self._texts[number]).contributions[:k]
-        return sorted(((one.ngram, one.weight) for one in found), key=lambda one: -one[1])
-
-    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """Return the n-grams that favour each class most."""
-        top = self._model.top_features(k)
-        weights = ([(one.ngram, one.weight) for one in found] for found in top.values())
-        return dict(zip(self.classes, weights, strict=True))
-
-
-def take_snapshot(lesson: Lesson, model: "PoolModel", start: "StartModel | None" = None) -> Snapshot:
+def take_snapshot(
+    lesson: LabelsToLearn, model: "PoolModel", start: "ExplainedTexts | None" = None
+) -> Snapshot:
     """Return the snapshot of a model, blended with the one to start from.
 
     The blend is w p + (1 - w) p', where p are the probabilities of the model to start from, p' those of the
@@ -193,7 +153,7 @@ def take_snapshot(lesson: Lesson, model: "PoolModel", start: "StartModel | None"
     return Snapshot(lesson.version, n_labels, labelled, classes, p, model, names)
 
 
-class Learnt(NamedTuple):
+class ModelUpdate(NamedTuple):
     """What was learnt: a model, and the texts to show next."""
 
     snapshot: Snapshot
@@ -201,7 +161,7 @@ class Learnt(NamedTuple):
     random: list[Item]
 
 
-class Suspects(NamedTuple):
+class SuspiciousLabels(NamedTuple):
     """Labels that a model disagrees with; classes are numbers, as strings.
 
     If ``is_telling`` is False, the model is not good enough to tell wrong labels from right ones.
@@ -212,7 +172,7 @@ class Suspects(NamedTuple):
     is_telling: bool
 
 
-class Learner:
+class BackgroundTrainer:
     """Learns in the background; the newest labels win.
 
     Parameters
@@ -220,7 +180,7 @@ class Learner:
     texts : sequence of str
         All texts.
     tell : callable
-        Called with each ``Learnt`` and ``Suspects``, in the thread.
+        Called with each ``ModelUpdate`` and ``SuspiciousLabels``, in the thread.
     copy_of : sequence of int
         For each text, the number of the first equal one; only these are asked for.
     start_from : FittedTextModel, TextClassifier, OnlineTextClassifier or None
@@ -241,7 +201,7 @@ class Learner:
     def __init__(
         self,
         texts: Sequence[str],
-        tell: "Callable[[Learnt | Suspects], None]",
+        tell: "Callable[[ModelUpdate | SuspiciousLabels], None]",
         *,
         copy_of: Sequence[int],
         start_from: "AnyTextModel | None" = None,
@@ -254,8 +214,8 @@ class Learner:
         self._is_copy = np.asarray(copy_of) != np.arange(len(texts))
         self._rng = np.random.default_rng(seed)
         self._changed = threading.Condition()
-        self._lesson: Lesson | None = None
-        self._to_check: Lesson | None = None
+        self._lesson: LabelsToLearn | None = None
+        self._to_check: LabelsToLearn | None = None
         self._checked = -1  # version that was checked last, or is to be checked
         self._is_busy, self._is_closed = True, False
         self._model: PoolModel | None = None
@@ -270,14 +230,14 @@ class Learner:
         """Whether there is something that was not learnt yet."""
         return self._is_busy or self._lesson is not None or self._to_check is not None
 
-    def learn(self, lesson: Lesson) -> None:
+    def learn(self, lesson: LabelsToLearn) -> None:
         """Learn from these labels next, instead of from those that wait."""
         with self._changed:
             if not self._is_closed:  # nobody would learn from it
                 self._lesson = lesson
                 self._changed.notify_all()
 
-    def check(self, lesson: Lesson) -> None:
+    def check(self, lesson: LabelsToLearn) -> None:
         """Look for suspicious labels when there is nothing else to learn, once for each version of them."""
         with self._changed:
             if self._is_closed or lesson.version == self._checked:
@@ -330,7 +290,7 @@ class Learner:
             except Exception as error:  # labelling goes on, and the next label is another chance
                 self._say(error)
 
-    def _work(self, lesson: Lesson | None, to_check: Lesson | None) -> None:
+    def _work(self, lesson: LabelsToLearn | None, to_check: LabelsToLearn | None) -> None:
         if lesson is not None:
             self._tell(self._learnt(lesson))
             self.problem = None
@@ -357,9 +317,11 @@ class Learner:
         return TextPool(self._texts, n_jobs=self._n_jobs)
 
     @cached_property
-    def _start(self) -> StartModel | None:
+    def _start(self) -> "ExplainedTexts | None":
         """The predictions of the model to start from."""
-        return None if self._start_from is None else StartModel(self._start_from, self._pool.texts)
+        from dropglm.labelling.pool import ExplainedTexts
+
+        return None if self._start_from is None else ExplainedTexts.of(self._start_from, self._pool.texts)
 
     def _compile(self) -> None:
         """Fit a model to made-up labels, so that the first real one need not wait for functions to compile.
@@ -370,7 +332,9 @@ class Learner:
         with contextlib.suppress(Exception):  # it says nothing about fits to real labels
             self._pool.fit({number: str(number % 2) for number in range(min(4, len(self._pool)))})
 
-    def _learnt(self, lesson: Lesson) -> Learnt:
+    def _learnt(self, lesson: LabelsToLearn) -> ModelUpdate:
+        from dropglm.labelling.pool import choose_texts
+
         self._model = model = self._pool.fit(lesson.labels, self._model)
         snapshot = take_snapshot(lesson, model, self._start)
         _ = snapshot.words  # computed here, so that nobody waits for them
@@ -385,9 +349,9 @@ class Learner:
             [Item(number, source, snapshot.guess(number, WORDS)) for number in numbers.tolist()]
             for source, numbers in (("chosen", chosen), ("random", random))
         ]
-        return Learnt(snapshot, items[0], items[1])
+        return ModelUpdate(snapshot, items[0], items[1])
 
-    def _suspects(self, lesson: Lesson) -> Suspects:
+    def _suspects(self, lesson: LabelsToLearn) -> SuspiciousLabels:
         from dropglm.labelling.pool import look_for_suspicious
 
-        return Suspects(lesson.version, *look_for_suspicious(self._pool, lesson.labels))
+        return SuspiciousLabels(lesson.version, *look_for_suspicious(self._pool, lesson.labels))

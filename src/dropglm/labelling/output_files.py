@@ -82,7 +82,8 @@ def train_model(
     copy_of = session.answers.numbers.copy_of
     rest = [text for text, first in zip(session.texts, copy_of, strict=True) if first not in labels]
     model = TextClassifier(n_jobs=n_jobs, random_state=0)
-    model.fit([session.texts[number] for number in labels], list(labels.values()), X_unlabeled=rest or None)
+    y = tables.to_classes(tables.class_names(labels.values()))  # those of dropglm train
+    model.fit([session.texts[number] for number in labels], y, X_unlabeled=rest or None)
     model.text_column_, model.label_column_ = text_column, label_column
     return model
 
@@ -127,7 +128,8 @@ def _labelled_rows(
         known = [number for number in numbers if number is not None]
         if model is not None and known:
             p = model.predict_proba([session.texts[number] for number in known])
-            ours["predicted"] = dict(zip(known, model.classes_[p.argmax(axis=1)].tolist(), strict=True))
+            predicted = tables.class_names(model.classes_[p.argmax(axis=1)].tolist())
+            ours["predicted"] = dict(zip(known, predicted, strict=True))
             ours["probability"] = dict(zip(known, p.max(axis=1).round(4).tolist(), strict=True))
         for place, (name, dtype) in enumerate(types.items(), 1):
             by_number = ours.get(name, {})  # None, the number of rows without text, is not in it

@@ -8,7 +8,7 @@ import pytest
 from dropglm import tables
 from dropglm.cli.label import all_columns, texts_and_labels
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.exports import Exports, train_model, write_labels, write_predictions
+from dropglm.labelling.output_files import Exports, train_model, write_labels, write_predictions
 from dropglm.text import load_model
 from tests.cli.command import dropglm, texts
 
@@ -54,6 +54,34 @@ def test_labels_come_with_all_columns_and_train_reads_them(tmp_path, label_some,
     assert found.select(expected.columns).equals(expected)
     dropglm("train", "out.csv", "--out", "a.skops", "--quiet", cwd=tmp_path)
     assert load_model(tmp_path / "a.skops").classes_.tolist() == ["bad", "good"]
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (("0", "1"), [0, 1]),
+        (("false", "true"), [False, True]),
+        (("1.0", " 2"), [1, 2]),
+        (("1", "b"), ["1", "b"]),
+    ],
+)
+def test_an_exported_model_has_the_classes_of_train(tmp_path, names, classes):
+    """Whichever way names of classes are given: with the table, or on the page."""
+    labels = {number: names[TRUTH[number] == "good"] for number in range(30)}
+    with LabellingSession(TEXTS, tmp_path / "a.labels.jsonl", labels=labels) as session:
+        for number in range(30, 50):
+            session.answer(session.answers.classes[TRUTH[number] == TRUTH[0]], number)
+        write_labels(session, tmp_path / "out.csv")
+        model = train_model(session)
+        write_predictions(session, model, tmp_path / "p.csv")
+    dropglm("train", "out.csv", "--out", "a.skops", "--quiet", cwd=tmp_path)
+    trained = load_model(tmp_path / "a.skops")
+    assert model.classes_.tolist() == trained.classes_.tolist() == classes
+    assert model.classes_.dtype == trained.classes_.dtype
+    found = pl.read_csv(tmp_path / "p.csv", infer_schema=False)
+    assert set(found["predicted"]) | set(found["label"].drop_nulls()) == set(
+        map(str.lower, map(str, classes))
+    )
 
 
 def test_predictions_have_all_rows_and_all_columns(tmp_path, label_some):

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from dropglm.datasets import DATASETS, fetch, load_dataset
-from dropglm.datasets.film_reviews import PUNCTUATION
+from dropglm.datasets.corpora import PUNCTUATION
 from tests.datasets.archives import served, small, tarred, zipped
 
 FOLDER = os.environ.get("DROPGLM_DATA")
