@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dropglm.base.threads import each, even_ranges
-from dropglm.core.families import Family, Logistic
-from dropglm.core.families.pointwise import logistic
+from dropglm.core.families import Family, Logistic, logistic
 from dropglm.core.maths.compile import fused_kernel
 from dropglm.core.maths.shared_loops import even_cuts, share, take_piece, total
 from dropglm.core.maths.smoothed_softplus import add_components

@@ -30,6 +30,10 @@ EXPECTATIONS: dict[str, Expectation] = {
 # Row penalties at a single row, for compiled loops on the CPU and on GPUs: each function takes η, s² and the
 # family's A'' and A''' at η, and returns r and its derivatives with respect to η and s². ``rows`` has the
 # same formulas for arrays; tests compare the two. Other penalties have no compiled form.
-POINTWISE = {Quadratic: quadratic, GaussianLogistic: gaussian_logistic, GaussianPoisson: gaussian_poisson}
+POINTWISE_PENALTIES = {
+    Quadratic: quadratic,
+    GaussianLogistic: gaussian_logistic,
+    GaussianPoisson: gaussian_poisson,
+}
 
 __all__ = ["EXPECTATIONS", "Expectation", "MonteCarlo", "Penalty", "RowPenalty"]
