@@ -10,7 +10,7 @@ from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.core.design.storage import Rows
 from dropglm.core.online import DivergenceError, Learner, ProgressiveScores, Rule, State, rule_from
-from dropglm.core.online.kernels import BETA, SUM
+from dropglm.core.online.learner import BETA, SUM
 from dropglm.core.predictions import LogisticPredictions, predictors
 
 MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums

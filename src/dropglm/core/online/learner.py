@@ -1,4 +1,4 @@
-"""Online learning: the state of a fit, the object that updates it, and the loop that takes one step per row."""
+"""The state of an online fit, the object that updates it, and the loop that takes one step per row."""
 
 from collections.abc import Callable
 from functools import cache

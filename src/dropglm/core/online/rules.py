@@ -99,14 +99,14 @@ class Rule:
         return False
 
 
-
-
 class _SgdSettings(NamedTuple):
     rate: float = 4.0
 
 
 class Sgd(Rule, _SgdSettings):
-    """The same step size for frequent and for rare features.
+    """Stochastic gradient descent: the same step size for frequent and for rare features, a_j = √t.
+
+    β_{t+1} = β_t - (ρ / c √t) g_t
 
     Parameters
     ----------
@@ -149,11 +149,6 @@ class Sgd(Rule, _SgdSettings):
         """Return True."""
         return True
 
-# DOC sgd
-# Stochastic gradient descent: a_j = √t for every feature.
-# 
-# β_{t+1} = β_t - (ρ / c √t) g_t
-
 
 class _AdaGradSettings(NamedTuple):
     rate: float = 1.0
@@ -161,7 +156,11 @@ class _AdaGradSettings(NamedTuple):
 
 
 class AdaGrad(Rule, _AdaGradSettings):
-    """Larger steps for features whose gradients have been small so far, rare features above all.
+    """AdaGrad: larger steps for features whose gradients have been small so far, rare features above all.
+
+    A_t = diag(G_t)^½ with G_t = Σ_{i ≤ t} g_i g_iᵀ (Duchi, Hazan and Singer): ::
+
+        β_{t+1,j} = β_{t,j} - (ρ / c) g_j / √(ε + Σ_i g_ij²)
 
     Parameters
     ----------
@@ -202,11 +201,6 @@ class AdaGrad(Rule, _AdaGradSettings):
         """Return c: the metric is a square root."""
         return c
 
-# DOC adagrad
-# AdaGrad (Duchi, Hazan and Singer): A_t = diag(G_t)^½ with G_t = Σ_{i ≤ t} g_i g_iᵀ.
-# 
-# β_{t+1,j} = β_{t,j} - (ρ / c) g_j / √(ε + Σ_i g_ij²)
-
 
 class _DropoutSettings(NamedTuple):
     rate: float = 0.75
@@ -215,7 +209,19 @@ class _DropoutSettings(NamedTuple):
 
 
 class DropoutDescent(Rule, _DropoutSettings):
-    """Steps scaled by the curvature that each feature has accumulated.
+    """Dropout descent: steps scaled by the curvature that each feature has accumulated.
+
+    A_t = diag(H_t) with H_t = Σ_{i ≤ t} ∇²ℓ_i, the dropout penalty in place of the L2 penalty: ::
+
+        β_{t+1,j} = β_{t,j} - ρ g_j / (ε c² + Σ_i h_ij),   h_ij = A''(η_i) x_ij²
+
+    Each h_ij is evaluated at the η_i that was predicted when row i arrived. Like G_t of AdaGrad, H_t / t
+    approaches the Fisher information on well-specified data. The sum of a feature starts at ε c², a fraction
+    ε of the squared size of a row, so that a first row, all of whose features are new, changes η by about
+    1 / ε times its slope, whatever its length.
+
+    AdaGrad takes the square root of its sum, which makes its steps larger. ``power`` = ½ does the same here:
+    the metric is √(ε + Σ_i h_ij), and as in AdaGrad the gradient is divided by c.
 
     Parameters
     ----------
@@ -259,20 +265,6 @@ class DropoutDescent(Rule, _DropoutSettings):
         """Return 1: a curvature has the right scale; c for the square root."""
         return 1.0 if self.power == 1.0 else c
 
-# DOC dropout_descent
-# Dropout descent: A_t = diag(H_t) with H_t = Σ_{i ≤ t} ∇²ℓ_i, the dropout penalty in place of the L2
-# penalty.
-# 
-#     β_{t+1,j} = β_{t,j} - ρ g_j / (ε c² + Σ_i h_ij),   h_ij = A''(η_i) x_ij²
-# 
-# Each h_ij is evaluated at the η_i that was predicted when row i arrived. Like G_t of AdaGrad, H_t / t
-# approaches the Fisher information on well-specified data. The sum of a feature starts at ε c², a fraction ε
-# of the squared size of a row, so that a first row, all of whose features are new, changes η by about 1 / ε
-# times its slope, whatever its length.
-# 
-# AdaGrad takes the square root of its sum, which makes its steps larger. ``power`` = ½ does the same here:
-# the metric is √(ε + Σ_i h_ij), and as in AdaGrad the gradient is divided by c.
-
 
 class _ArowSettings(NamedTuple):
     rate: float = 1.0
@@ -281,7 +273,14 @@ class _ArowSettings(NamedTuple):
 
 
 class Arow(Rule, _ArowSettings):
-    """Adaptive regularisation of weights, on the squared hinge loss.
+    """AROW: adaptive regularisation of weights, on the squared hinge loss.
+
+    With a diagonal covariance Σ = diag(1 / a_j) and ỹ = 2y - 1 (Crammer, Kulesza and Dredze), β_{t+1} is ::
+
+        argmin_β ½ (β - β_t)ᵀ Σ⁻¹ (β - β_t) + (w / 2r) max(0, 1 - ỹ η)²
+        = β_t + Σ x ỹ w (1 - ỹ η_t) / (r + w xᵀΣx),   1/Σ_jj ← 1/Σ_jj + w x_j² / r,   if ỹ η_t < 1
+
+    The metric depends on how often a feature occurred, not on how confident the model was.
 
     Parameters
     ----------
@@ -329,14 +328,6 @@ class Arow(Rule, _ArowSettings):
     def updates_metric_after_step(self) -> Any:
         """Return True: the step uses Σ as it was before the row."""
         return True
-
-# DOC arow
-# AROW (Crammer, Kulesza and Dredze), with a diagonal covariance Σ = diag(1 / a_j).
-# 
-#     β_{t+1} = argmin_β ½ (β - β_t)ᵀ Σ⁻¹ (β - β_t) + (w / 2r) max(0, 1 - ỹ η)²,   ỹ = 2y - 1
-#     β_{t+1} = β_t + Σ x ỹ w (1 - ỹ η_t) / (r + w xᵀΣx),   1/Σ_jj ← 1/Σ_jj + w x_j² / r,   if ỹ η_t < 1
-# 
-# The metric depends on how often a feature occurred, not on how confident the model was.
 
 
 RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": DropoutDescent, "sgd": Sgd}
