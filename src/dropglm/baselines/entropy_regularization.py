@@ -26,7 +26,7 @@ from dropglm.core.penalties import Penalty, RowPenalty
 from dropglm.core.penalties.base import Slopes
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
-from dropglm.core.warning import warn_unless_converged
+from dropglm.linear.convergence import warn_unless_converged
 from dropglm.linear.linear_model import LogisticModel
 from dropglm.linear.validation import check_classification, check_settings
 from dropglm.places.rows import rows_of

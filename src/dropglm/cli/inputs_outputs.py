@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dropglm import tables
-from dropglm.base.extras import import_extra
 from dropglm.base.files import check_writable, descriptor, file_identity
+from dropglm.base.imports import import_extra
 from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
 from dropglm.cli.errors import BadInputError

@@ -13,12 +13,11 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.base.blocks import PerBlock, values_by_block
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.gpu_arrays import concatenate
 from dropglm.base.registry import lookup
 from dropglm.core.design import AnyDesign
 from dropglm.core.features import FeatureOrder
-from dropglm.core.warning import stacklevel
 
 # Log ratios closer to 0 than this are replaced by it, so no weight exceeds 10,000.
 SMALLEST_LOG_RATIO = 0.01

@@ -1,6 +1,6 @@
 """The estimators of dropglm on a Dask cluster."""
 
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 
 import_extra("distributed", "dask", "dropglm.dask needs")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.base.progress import Progress
 from dropglm.datasets.archive import MEGABYTE, read_members
 from dropglm.datasets.dataset import Archive, DatasetError, Row, StoredTable

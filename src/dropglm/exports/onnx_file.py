@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dropglm.base.errors import InputError
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.exports.characters import FINAL_SIGMA, SIGMA, Ranges, around_sigma, lower_case, matching
 from dropglm.exports.linear_text import LinearText
 from dropglm.text.fitted_model import AnyTextModel

@@ -16,8 +16,8 @@ from dropglm.core.penalties import Expectation, Penalty
 from dropglm.core.problem import Problem, Solution, Task, diverging_because, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS, Result
-from dropglm.core.warning import warn_no_minimum, warn_unless_converged
 from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
+from dropglm.linear.convergence import warn_no_minimum, warn_unless_converged
 from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
 from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of

@@ -15,8 +15,8 @@ from dropglm.core.penalties import Penalty
 from dropglm.core.problem import Problem, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
-from dropglm.core.warning import warn_unless_converged
 from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
+from dropglm.linear.convergence import warn_unless_converged
 from dropglm.linear.linear_model import SparsifyMixin
 from dropglm.linear.validation import check_regression
 from dropglm.places.rows import TrainingRows, rows_of

@@ -22,7 +22,7 @@ from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.objective import Coefficients
 from dropglm.core.settings import expectation_from, training_penalty
 from dropglm.core.solvers import LBFGS
-from dropglm.core.warning import warn_unless_all_converged
+from dropglm.linear.convergence import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
 from dropglm.places.paths import Candidate
 from dropglm.places.rows import TrainingRows

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 from dropglm.tables.errors import EmptyTableError, TableError
 from dropglm.tables.lines import Block, read_all, read_chunk
 

@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.extending import register_jitable
 
-from dropglm.core.maths.compile_notice import about_to_compile
+from dropglm.base.progress import about_to_compile
 
 
 class KernelCompiler(Compiler):
