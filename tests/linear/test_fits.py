@@ -77,9 +77,9 @@ def small_pieces(monkeypatch):
 
     A loop is shared if several threads work on it.
     """
-    for loops in ("design.design", "maths.vectors", "objective.row_term"):
+    for loops in ("design.design", "maths.vectors", "objective"):
         monkeypatch.setattr(f"dropglm.core.{loops}.PIECE", 1)
-    monkeypatch.setattr("dropglm.core.objective.row_term.COMPILED_PIECE", 1)
+    monkeypatch.setattr("dropglm.core.objective.COMPILED_PIECE", 1)
     shared, lead = set(), shared_loops._Crew.lead
 
     def noted(crew, loop, *arguments):

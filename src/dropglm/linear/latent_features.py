@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.core.latent.decomposition import (
+from dropglm.core.latent import (
     SingularVectors,
+    products,
     single_threaded_blas,
     singular_vectors,
     squared_norm,
 )
-from dropglm.core.latent.products import products
 
 
 class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

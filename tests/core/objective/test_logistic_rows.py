@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dropglm.core.design import Design
 from dropglm.core.families import Logistic
 from dropglm.core.noise import Dropout
-from dropglm.core.objective import Block, Labels
-from dropglm.core.objective.row_term import RowTerm
-from dropglm.core.penalties.gaussian import GaussianLogistic
+from dropglm.core.objective import Block, Labels, RowTerm
+from dropglm.core.penalties.closed_forms import GaussianLogistic
 
 
 @pytest.mark.parametrize("noisy", [True, False])

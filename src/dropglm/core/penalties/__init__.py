@@ -6,15 +6,17 @@ that the method supports.
 
 from dropglm.core.families import Family, Linear, Logistic, Multinomial, Poisson
 from dropglm.core.penalties.base import Expectation, Penalty, RowPenalty
-from dropglm.core.penalties.exact import ExactLogistic, ExactPoisson
-from dropglm.core.penalties.gaussian import (
+from dropglm.core.penalties.closed_forms import (
     GaussianLogistic,
     GaussianPoisson,
+    MultinomialQuadratic,
+    Quadratic,
     gaussian_logistic,
     gaussian_poisson,
+    quadratic,
 )
+from dropglm.core.penalties.exact import ExactLogistic, ExactPoisson
 from dropglm.core.penalties.monte_carlo import MonteCarlo
-from dropglm.core.penalties.quadratic import MultinomialQuadratic, Quadratic, quadratic
 
 # For the linear family A is a parabola, so its second-order expansion is the expectation itself.
 EXPECTATIONS: dict[str, Expectation] = {

@@ -30,7 +30,7 @@ from dropglm.core.design import AnyDesign
 from dropglm.core.design.storage import column, span, value
 from dropglm.core.families import Family
 from dropglm.core.maths.compile import inlined, kernel, summing_kernel
-from dropglm.core.maths.normal import polynomial
+from dropglm.core.maths.softplus import polynomial
 from dropglm.core.noise import Dropout, Gaussian, Noise
 from dropglm.core.penalties.base import Penalty, Slopes
 

@@ -25,8 +25,7 @@ from dropglm.core.features import FeaturesOfRows, Item
 from dropglm.core.features import Result as Value
 from dropglm.core.l2_weights import L2_WEIGHTS
 from dropglm.core.noise import NO_NOISE, Noise
-from dropglm.core.objective import Coefficients, Labels, penalty_scales
-from dropglm.core.objective.terms import loss_constant
+from dropglm.core.objective import Coefficients, Labels, loss_constant, penalty_scales
 from dropglm.core.penalties import MonteCarlo, Penalty
 from dropglm.core.problem import Problem, Solution, Task, run_stages
 from dropglm.core.solvers import LBFGS, Status

@@ -16,12 +16,10 @@ from dropglm.base.errors import InputError
 from dropglm.core.features import AnyFeatures
 from dropglm.core.l2_weights import CountedRows, L2Weights
 from dropglm.core.noise import Noise
-from dropglm.core.objective import Coefficients, Objective, penalty_scales
-from dropglm.core.objective.terms import EvaluatedLine, Share, TermLine
+from dropglm.core.objective import Coefficients, EvaluatedLine, Objective, Share, TermLine, penalty_scales
 from dropglm.core.penalties import Penalty
 from dropglm.core.problem import Problem
-from dropglm.core.solvers import LBFGS, Callback, Result
-from dropglm.core.solvers.lbfgs import REFRESHES
+from dropglm.core.solvers import LBFGS, REFRESHES, Callback, Result
 from dropglm.places.partitions.checkpoint import ProblemCheckpoint, checkpoint_folder, checkpointed
 from dropglm.places.partitions.contents import Requirements, check_rows
 from dropglm.places.partitions.engine import Engine
