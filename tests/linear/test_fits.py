@@ -97,7 +97,7 @@ def test_the_number_of_threads_does_not_change_the_result(name, form, rng, monke
     X, y = words(rng)
     one, two = (clone(MODELS[name]).set_params(n_jobs=k).fit(form(X), y) for k in (1, 2))
     # Passes over rows and columns, and the algebra of the solver.
-    assert shared >= {"gather" if sparse.issparse(form(X)) else "scatter", "_move", "_multiply", "_combine"}
+    assert shared >= {"_gather" if sparse.issparse(form(X)) else "_scatter", "_move", "_multiply", "_combine"}
     assert_array_equal(one.coef_, two.coef_)
     for ours, theirs in zip(one.result_.history, two.result_.history, strict=True):
         assert_array_equal(ours, theirs)
