@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dropglm.core.solvers import CURVATURE, DESCENT, LBFGS, Memory, Status, search
+from dropglm.core.solvers import CURVATURE, DESCENT, LBFGS, Memory, Status, find_step
 from tests.core.objective.cases import CASES, objective_of, somewhere
 
 
@@ -304,7 +304,7 @@ def assert_wolfe(ray, step):
 @pytest.mark.parametrize("name", RAYS)
 def test_the_step_satisfies_the_wolfe_conditions(name, first):
     ray = Ray(*RAYS[name])
-    step = search(ray, *ray.value_and_slope(0.0), first)
+    step = find_step(ray, *ray.value_and_slope(0.0), first)
     assert ray.trials[-1] == step  # where it looked last, so that arriving costs nothing more
     assert_wolfe(ray, step)
 
@@ -317,17 +317,17 @@ def test_convex_functions_of_any_scale(bend, minimum, tilt):
     )
     value, slope = ray.value_and_slope(0.0)
     if slope < 0:
-        assert_wolfe(ray, search(ray, value, slope))
+        assert_wolfe(ray, find_step(ray, value, slope))
 
 
 def test_there_is_no_step_uphill():
-    assert search(Ray(lambda t: t, lambda t: 1.0), 0.0, 1.0) is None
-    assert search(Ray(lambda t: t, lambda t: 1.0), 0.0, float("nan")) is None
+    assert find_step(Ray(lambda t: t, lambda t: 1.0), 0.0, 1.0) is None
+    assert find_step(Ray(lambda t: t, lambda t: 1.0), 0.0, float("nan")) is None
 
 
 def test_a_wrong_slope_is_detected():
     """The value never decreases, although the slope at the start is negative."""
-    assert search(Ray(lambda t: 1.0 + t, lambda t: 1.0), 1.0, -1.0) is None
+    assert find_step(Ray(lambda t: 1.0 + t, lambda t: 1.0), 1.0, -1.0) is None
 
 
 def test_a_flat_point_with_little_descent_is_not_accepted():
@@ -335,6 +335,6 @@ def test_a_flat_point_with_little_descent_is_not_accepted():
     a, b = 1.99997, -0.99998
     ray = Ray(lambda t: -t + a * t**2 + b * t**3, lambda t: -1 + 2 * a * t + 3 * b * t**2)
     assert ray.value_and_slope(1.0) == pytest.approx((-1e-5, 0.0), abs=1e-12)
-    step = search(ray, 0.0, -1.0)
+    step = find_step(ray, 0.0, -1.0)
     assert step != 1.0
     assert_wolfe(ray, step)

@@ -80,13 +80,13 @@ def small_pieces(monkeypatch):
     for loops in ("design.design", "maths.vectors", "objective"):
         monkeypatch.setattr(f"dropglm.core.{loops}.PIECE", 1)
     monkeypatch.setattr("dropglm.core.objective.COMPILED_PIECE", 1)
-    shared, lead = set(), shared_loops._Crew.lead
+    shared, run = set(), shared_loops._HelperThreads.run
 
-    def noted(crew, loop, *arguments):
+    def noted(helper_threads, loop, *arguments):
         shared.add(loop.__name__)
-        lead(crew, loop, *arguments)
+        run(helper_threads, loop, *arguments)
 
-    monkeypatch.setattr(shared_loops._Crew, "lead", noted)
+    monkeypatch.setattr(shared_loops._HelperThreads, "run", noted)
     return shared
 
 

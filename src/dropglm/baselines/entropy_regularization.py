@@ -21,9 +21,9 @@ from dropglm.core.design import AnyDesign
 from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.l2_weights import L2_WEIGHTS
 from dropglm.core.noise import NO_NOISE
-from dropglm.core.objective import Block, Labels, Objective
+from dropglm.core.objective import Labels, Objective, WeightedRows
 from dropglm.core.penalties import Penalty, RowPenalty
-from dropglm.core.penalties.base import Slopes
+from dropglm.core.penalties.base import PenaltyGradient
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
 from dropglm.linear.convergence import warn_unless_converged
@@ -181,10 +181,10 @@ def entropy_objective(problem: Problem, l2: np.ndarray, entropy_weight: float) -
     assert weights is not None
     blocks = [
         # The entropy of labelled rows has weight 0.
-        Block(features.labeled, np.zeros_like(problem.weights), Labels(problem.y, problem.weights)),
-        Block(features.unlabeled, entropy_weight * weights),
+        WeightedRows(features.labeled, np.zeros_like(problem.weights), Labels(problem.y, problem.weights)),
+        WeightedRows(features.unlabeled, entropy_weight * weights),
     ]
-    return Objective.of_blocks(
+    return Objective.of_rows(
         blocks,
         problem.family,
         MultinomialEntropy() if problem.family.several else Entropy(),
@@ -216,10 +216,10 @@ class MultinomialEntropy(Penalty):
 
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return Σ_i w_i H_i with its gradient in β and in the intercept."""
         eta = design.dot(beta) + intercept
         p, log_p = Multinomial.mean(eta), eta - Multinomial.log_partition(eta)[:, None]
         H = -(p * log_p).sum(axis=1)
         slopes = -weights[:, None] * p * (log_p + H[:, None])
-        return float(weights @ H), Slopes(design.transposed_dot(slopes), slopes.sum(axis=0))
+        return float(weights @ H), PenaltyGradient(design.transposed_dot(slopes), slopes.sum(axis=0))

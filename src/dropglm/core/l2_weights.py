@@ -23,7 +23,7 @@ from dropglm.core.features import FeatureOrder
 SMALLEST_LOG_RATIO = 0.01
 
 
-class CountedRows(Protocol):
+class NaiveBayesCounts(Protocol):
     """Rows with labels, which may be predicted probabilities, as far as the weights of l2 depend on them."""
 
     @property
@@ -49,11 +49,11 @@ class CountedRows(Protocol):
     def counts(self) -> np.ndarray:
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
 
-    def block(self, place: int) -> "CountedRows":
+    def block(self, place: int) -> "NaiveBayesCounts":
         """Return the rows with the features of one block."""
 
 
-class LabeledRows(NamedTuple):
+class CountsInMemory(NamedTuple):
     """Rows with labels in memory."""
 
     design: AnyDesign
@@ -89,7 +89,7 @@ class LabeledRows(NamedTuple):
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
         return self.design.transposed_dot(self.weights[:, None] * np.hstack([self.y, 1.0 - self.y]))
 
-    def block(self, place: int) -> "LabeledRows":
+    def block(self, place: int) -> "CountsInMemory":
         """Return the rows with the features of one block."""
         return self._replace(design=self.design.blocks[place].design)
 
@@ -101,8 +101,8 @@ class L2Weights:
     Attributes
     ----------
     compute : callable
-        Returns the weights, of shape (d, K), given a list of ``CountedRows`` that starts with the labelled
-        rows.
+        Returns the weights, of shape (d, K), given a list of ``NaiveBayesCounts`` that starts with those of
+        the labelled rows.
     counts_unlabeled : bool
         Whether a second fit uses weights that also count the unlabelled rows, with the labels that the first
         fit predicts.
@@ -112,18 +112,18 @@ class L2Weights:
         Whether the weights depend on the labels, and so differ between folds and classes.
     """
 
-    compute: Callable[[Sequence[CountedRows]], np.ndarray]
+    compute: Callable[[Sequence[NaiveBayesCounts]], np.ndarray]
     counts_unlabeled: bool = False
     left_out: frozenset[int] = frozenset()
     uses_labels: bool = True
 
 
-def uniform(rows: Sequence[CountedRows]) -> np.ndarray:
+def uniform_weights(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
     """Return 1 for every feature."""
     return np.ones(rows[0].shape, rows[0].dtype)
 
 
-def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
+def naive_bayes_weights(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
     """Return 1/r_j², where r_j is the log ratio of a feature's frequencies in the class and in the others.
 
     Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
@@ -148,9 +148,9 @@ def _sum(counts: Sequence[Any]) -> Any:
 
 
 L2_WEIGHTS: dict[str, L2Weights] = {
-    "uniform": L2Weights(uniform, uses_labels=False),
-    "naive_bayes": L2Weights(naive_bayes),
-    "naive_bayes_unlabeled": L2Weights(naive_bayes, counts_unlabeled=True),
+    "uniform": L2Weights(uniform_weights, uses_labels=False),
+    "naive_bayes": L2Weights(naive_bayes_weights),
+    "naive_bayes_unlabeled": L2Weights(naive_bayes_weights, counts_unlabeled=True),
 }
 
 
@@ -168,7 +168,7 @@ def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
         if number not in left_out
     }
 
-    def compute(rows: Sequence[CountedRows]) -> np.ndarray:
+    def compute(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
         weights = []
         for place, number in enumerate(rows[0].block_numbers):
             counted = rows if rules[number].counts_unlabeled else rows[:1]

@@ -32,7 +32,7 @@ from dropglm.base.errors import InputError
 from dropglm.base.threads import PIECE, each, even_pieces, even_ranges
 from dropglm.core.design import Matrix
 from dropglm.core.design.prepare import canonical, transposed
-from dropglm.core.design.storage import Rows, column, entries_before, span, store, value
+from dropglm.core.design.storage import StoredRows, column, entries_before, span, store, value
 from dropglm.core.maths.compile import fused_kernel
 from dropglm.core.maths.instructions import prefetch
 
@@ -304,13 +304,13 @@ class ProductsInMemory(Products):
 
     def gram(self, Q: np.ndarray, threads: int) -> np.ndarray:
         """Return MᵀM Q for Q of shape (n, WIDTH)."""
-        shares = aligned_zeros((len(self._pieces), *Q.shape), Q.dtype)
-        each(lambda p: self._add_gram(*self._pieces[p], Q, shares[p]), range(len(self._pieces)), threads)
-        total = shares[0]
+        sums = aligned_zeros((len(self._pieces), *Q.shape), Q.dtype)
+        each(lambda p: self._add_gram(*self._pieces[p], Q, sums[p]), range(len(self._pieces)), threads)
+        total = sums[0]
 
         def add(rows: slice) -> None:
-            for share in shares[1:]:
-                total[rows] += share[rows]
+            for other in sums[1:]:
+                total[rows] += other[rows]
 
         each(add, _slices(total), threads)
         return total
@@ -323,7 +323,7 @@ class ProductsInMemory(Products):
 class SparseProducts(ProductsInMemory):
     """M by its rows."""
 
-    def __init__(self, rows: Rows, shape: tuple[int, int]) -> None:
+    def __init__(self, rows: StoredRows, shape: tuple[int, int]) -> None:
         super().__init__(shape, entries_before(rows))
         self.rows = rows
 
@@ -385,14 +385,14 @@ def subtract_projection(W: np.ndarray, basis: np.ndarray, threads: int) -> np.nd
     """Subtract from W its projection on the orthonormal columns of a basis, and return basisᵀW as float64."""
     slices = _slices(W)
     parts = each(lambda rows: (basis[rows].T @ W[rows]).astype(np.float64), slices, threads)
-    shares = reduce(np.add, parts)
-    rounded = shares.astype(W.dtype)
+    projection = reduce(np.add, parts)
+    rounded = projection.astype(W.dtype)
 
     def subtract(rows: slice) -> None:
         W[rows] -= basis[rows] @ rounded
 
     each(subtract, slices, threads)
-    return shares
+    return projection
 
 
 def orthonormalize(W: np.ndarray, threads: int) -> np.ndarray:

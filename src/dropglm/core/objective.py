@@ -32,7 +32,7 @@ from dropglm.core.design import AnyDesign
 from dropglm.core.families import Family, Logistic, logistic
 from dropglm.core.maths import vectors
 from dropglm.core.maths.compile import fused_kernel, summing_kernel
-from dropglm.core.maths.shared_loops import even_cuts, share, take_piece, total
+from dropglm.core.maths.shared_loops import even_cuts, run_shared_loop, sum_over_pieces, take_piece
 from dropglm.core.maths.softplus import add_components
 from dropglm.core.noise import NO_NOISE
 from dropglm.core.penalties import Penalty, RowPenalty
@@ -48,7 +48,7 @@ COMPILED_PIECE = 1 << 9
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a block and their weights in the loss."""
+    """The labels of rows and their weights in the loss."""
 
     y: np.ndarray  # (n, K); indicators of the classes for the multinomial family
     weights: np.ndarray  # w, (n,)
@@ -61,7 +61,7 @@ def loss_constant(family: type[Family], labels: Labels) -> float:
 
 
 @dataclass(frozen=True)
-class Block:
+class WeightedRows:
     """Rows of features; the loss of a row has weight w, its penalty weight π."""
 
     design: AnyDesign
@@ -75,40 +75,42 @@ def penalty_scales(n: Any, m: float, discount: Any) -> tuple[Any, Any]:
     α is the discount, n and m are the sums of the weights of labelled and unlabelled rows. n and α are
     numbers, or arrays with one number per problem.
     """
-    share = n / (n + discount * m)
-    return share, share * discount
+    factor = n / (n + discount * m)
+    return factor, factor * discount
 
 
-def semi_supervised(labeled: Block, unlabeled: Block | None, discount: float) -> list[Block]:
-    """Return the blocks of loss + n/(n+αm) (R + α R_unlabelled), whose factors become the weights π."""
+def semi_supervised(
+    labeled: WeightedRows, unlabeled: WeightedRows | None, discount: float
+) -> list[WeightedRows]:
+    """Return the rows of loss + n/(n+αm) (R + α R_unlabelled), whose factors become the weights π."""
     if unlabeled is None or discount == 0.0:
         return [labeled]
     n, m = labeled.penalty_weights.sum(), unlabeled.penalty_weights.sum()
     labeled_factor, unlabeled_factor = penalty_scales(n, m, discount)
     return [
-        Block(labeled.design, labeled_factor * labeled.penalty_weights, labeled.labels),
-        Block(unlabeled.design, unlabeled_factor * unlabeled.penalty_weights),
+        WeightedRows(labeled.design, labeled_factor * labeled.penalty_weights, labeled.labels),
+        WeightedRows(unlabeled.design, unlabeled_factor * unlabeled.penalty_weights),
     ]
 
 
 @dataclass(frozen=True)
-class Share:
+class TermValue:
     """Value and gradient of a term, with its predictors."""
 
     value: float
-    by_beta: np.ndarray  # ∂f/∂β, (d, K); the term's next share may overwrite it
+    by_beta: np.ndarray  # ∂f/∂β, (d, K); the term's next value may overwrite it
     by_intercept: np.ndarray  # ∂f/∂b, (K,)
     eta: np.ndarray  # (n, K)
 
 
-class TermLine(Protocol):
+class TermRay(Protocol):
     """A term along a ray."""
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
         """Return the value and its derivative with respect to the step."""
 
-    def arrive(self, step: float, beta: np.ndarray) -> Share:
-        """Return the share at that step, where the coefficients are beta."""
+    def arrive(self, step: float, beta: np.ndarray) -> TermValue:
+        """Return value and gradient at that step, where the coefficients are beta."""
 
 
 class AnyTerm(Protocol):
@@ -116,30 +118,30 @@ class AnyTerm(Protocol):
 
     passes: int  # over the rows so far
 
-    def at(self, beta: np.ndarray, intercept: np.ndarray) -> Share:
-        """Return the share at these coefficients."""
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> TermValue:
+        """Return value and gradient at these coefficients."""
 
-    def along(self, here: Any, start: Coefficients, direction: Coefficients) -> TermLine:
-        """Return the share along the ray start + step · direction."""
+    def along(self, here: Any, start: Coefficients, direction: Coefficients) -> TermRay:
+        """Return the term along the ray start + step · direction."""
 
     def fisher(self, here: Any, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty."""
 
 
 class Term:
-    """The share of a block in the objective; every evaluation passes over its rows."""
+    """The summand of some rows; every evaluation passes over them."""
 
-    def __init__(self, block: Block, family: type[Family], penalty: Penalty | None) -> None:
-        self.block = block
+    def __init__(self, rows: WeightedRows, family: type[Family], penalty: Penalty | None) -> None:
+        self.rows = rows
         self.family = family
         self.penalty = penalty
         self.passes = 0  # over the rows so far
         self.noise = NO_NOISE if penalty is None else penalty.noise
-        self.constant = 0.0 if block.labels is None else loss_constant(family, block.labels)
+        self.constant = 0.0 if rows.labels is None else loss_constant(family, rows.labels)
 
-    def at(self, beta: np.ndarray, intercept: np.ndarray) -> Share:
-        """Return the share at these coefficients."""
-        design, labels = self.block.design, self.block.labels
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> TermValue:
+        """Return value and gradient at these coefficients."""
+        design, labels = self.rows.design, self.rows.labels
         eta = design.dot(beta) + intercept
         self.passes += 1
         value, by_beta, by_intercept = self.constant, np.zeros_like(beta), np.zeros(len(intercept))
@@ -151,23 +153,23 @@ class Term:
             by_intercept += residual.sum(axis=0)
             self.passes += 1
         if self.penalty is not None:
-            weights = self.block.penalty_weights
+            weights = self.rows.penalty_weights
             R, slopes = self.penalty.value_and_gradient(design, beta, intercept, weights)
             self.passes += 2
             value, by_beta, by_intercept = value + R, by_beta + slopes.beta, by_intercept + slopes.intercept
-        return Share(value, by_beta, by_intercept, eta)
+        return TermValue(value, by_beta, by_intercept, eta)
 
-    def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
-        """Return the share along the ray start + step · direction."""
-        return EvaluatedLine(self, start, direction)
+    def along(self, here: TermValue, start: Coefficients, direction: Coefficients) -> TermRay:
+        """Return the term along the ray start + step · direction."""
+        return EvaluatedRay(self, start, direction)
 
-    def fisher(self, here: Share, mean: np.ndarray) -> Coefficients:
+    def fisher(self, here: TermValue, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty, to second order in the noise.
 
         Σ_i w_i A''(η_i) (x_ij - x̄_j)² + π_i A''(η_i) (relative · x_ij² + absolute) for a feature, with the
         predictor of the mean row x̄ held fixed, and Σ_i w_i A''(η_i) for that predictor.
         """
-        design, labels, pi = self.block.design, self.block.labels, self.block.penalty_weights
+        design, labels, pi = self.rows.design, self.rows.labels, self.rows.penalty_weights
         A2 = self.family.own_variance(here.eta)
         w = np.zeros(len(A2)) if labels is None else labels.weights
         weights = [np.stack([w * a, pi * a], axis=1) for a in A2.T]
@@ -177,14 +179,14 @@ class Term:
         return by_beta, (w[:, None] * A2).sum(axis=0)
 
 
-class EvaluatedLine:
-    """A line on which every step is an evaluation; the last one is kept, since the search ends there."""
+class EvaluatedRay:
+    """A ray on which every step is an evaluation; the last one is kept, since the search ends there."""
 
     def __init__(self, term: AnyTerm, start: Coefficients, direction: Coefficients) -> None:
         self.term = term
         self.start = start
         self.direction = direction
-        self.last: tuple[float, Share] | None = None
+        self.last: tuple[float, TermValue] | None = None
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
         """Return the value and its derivative with respect to the step."""
@@ -194,11 +196,11 @@ class EvaluatedLine:
         slope += here.by_intercept @ d_intercept
         return here.value, float(slope)
 
-    def arrive(self, step: float, beta: np.ndarray) -> Share:
-        """Return the share at that step."""
+    def arrive(self, step: float, beta: np.ndarray) -> TermValue:
+        """Return value and gradient at that step."""
         return self._at(step)
 
-    def _at(self, step: float) -> Share:
+    def _at(self, step: float) -> TermValue:
         if self.last is None or self.last[0] != step:
             beta, intercept = (
                 (a + step * d).astype(a.dtype) for a, d in zip(self.start, self.direction, strict=True)
@@ -208,48 +210,48 @@ class EvaluatedLine:
 
 
 @dataclass(frozen=True)
-class RowShare(Share):
-    """A share, with the moments at which the next line starts."""
+class RowTermValue(TermValue):
+    """Value and gradient, with the moments at which the next ray starts."""
 
     s2: np.ndarray  # (n,)
 
 
 class RowTerm(Term):
-    """The share of a block without penalty or with a ``RowPenalty``, in a family with one η per row."""
+    """The summand of rows without penalty or with a ``RowPenalty``, in a family with one η per row."""
 
     penalty: RowPenalty | None
 
-    def __init__(self, block: Block, family: type[Family], penalty: RowPenalty | None) -> None:
-        super().__init__(block, family, penalty)
-        n, labels = len(block.penalty_weights), block.labels
-        self.pieces = [slice(*bounds) for bounds in even_ranges(n, PIECE)]
+    def __init__(self, rows: WeightedRows, family: type[Family], penalty: RowPenalty | None) -> None:
+        super().__init__(rows, family, penalty)
+        n, labels = len(rows.penalty_weights), rows.labels
+        self.slices = [slice(*bounds) for bounds in even_ranges(n, PIECE)]
         self.compiled = family is Logistic and type(penalty) in (GaussianLogistic, type(None))
         # y, w and π of every row; w is 0 without labels, π is 0 without a penalty.
         self.y = np.zeros(n) if labels is None else np.ascontiguousarray(labels.y[:, 0], np.float64)
         self.w = np.zeros(n) if labels is None else labels.weights
-        self.pi = np.zeros(n) if penalty is None else block.penalty_weights
-        # ∂f/∂β of the last share: memory that is used again is faster than new memory.
-        self.by_beta = np.empty((block.design.shape[1], 1), block.design.dtype)
+        self.pi = np.zeros(n) if penalty is None else rows.penalty_weights
+        # ∂f/∂β of the last value: memory that is used again is faster than new memory.
+        self.by_beta = np.empty((rows.design.shape[1], 1), rows.design.dtype)
 
-    def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowShare:
-        """Return the share at these coefficients."""
-        eta, s2 = self.noise.moments(self.block.design, beta[:, 0])
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowTermValue:
+        """Return value and gradient at these coefficients."""
+        eta, s2 = self.noise.moments(self.rows.design, beta[:, 0])
         self.passes += 1
-        return _RowLine(self, eta + intercept, s2, ray=np.zeros((3, len(s2)))).arrive(0.0, beta)
+        return _RowRay(self, eta + intercept, s2, ray=np.zeros((3, len(s2)))).arrive(0.0, beta)
 
-    def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
-        """Return the share along the ray start + step · direction."""
-        assert isinstance(here, RowShare)
+    def along(self, here: TermValue, start: Coefficients, direction: Coefficients) -> TermRay:
+        """Return the term along the ray start + step · direction."""
+        assert isinstance(here, RowTermValue)
         (beta, _), (d_beta, d_intercept) = start, direction
-        ray = self.noise.ray(self.block.design, beta[:, 0], d_beta[:, 0])
+        ray = self.noise.ray(self.rows.design, beta[:, 0], d_beta[:, 0])
         self.passes += 1
         ray[0] += d_intercept
-        return _RowLine(self, here.eta[:, 0], here.s2, ray)
+        return _RowRay(self, here.eta[:, 0], here.s2, ray)
 
-    def rows(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def evaluate(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return Σ f over these rows, and its derivatives with respect to each η and s²."""
         w, y, value, f_eta, f_s2 = self.w[rows], self.y[rows], 0.0, np.zeros_like(eta), np.zeros_like(eta)
-        if self.block.labels is not None:
+        if self.rows.labels is not None:
             value += float(np.sum(w * (self.family.log_partition(eta) - y * eta)))
             f_eta += w * (self.family.mean(eta) - y)
         if self.penalty is not None:
@@ -258,12 +260,12 @@ class RowTerm(Term):
         return value, f_eta, f_s2
 
 
-class _RowLine:
-    """A line on which a step needs every row's η and s², but not its features."""
+class _RowRay:
+    """A ray on which a step needs every row's η and s², but not its features."""
 
     def __init__(self, term: RowTerm, eta: np.ndarray, s2: np.ndarray, ray: np.ndarray) -> None:
         self.term = term
-        self.eta, self.s2 = eta, s2  # at the start of the line
+        self.eta, self.s2 = eta, s2  # at the start of the ray
         self.ray = ray
         # At the step that was evaluated last:
         self.step, self.value = np.nan, np.nan
@@ -279,8 +281,8 @@ class _RowLine:
         term, cuts = self.term, even_cuts(len(self.s2), COMPILED_PIECE)
         sums = np.empty((len(cuts) - 1, 2))
         rows = self.eta, self.s2, self.ray, term.y, term.w, term.pi
-        threads = term.block.design.threads
-        share(
+        threads = term.rows.design.threads
+        run_shared_loop(
             _evaluate_logistic,
             cuts,
             threads,
@@ -291,7 +293,7 @@ class _RowLine:
             self.slopes,
             sums,
         )
-        value, slope = total(sums)
+        value, slope = sum_over_pieces(sums)
         return float(value), float(slope)
 
     def _general(self, step: float) -> tuple[float, float]:
@@ -302,23 +304,23 @@ class _RowLine:
             eta = self.eta[rows] + step * u
             # Rounding could make s² slightly negative where coefficients vanish.
             s2 = np.maximum(self.s2[rows] + step * (2.0 * c + step * q), 0.0)
-            value, f_eta, f_s2 = term.rows(rows, eta, s2)
+            value, f_eta, f_s2 = term.evaluate(rows, eta, s2)
             self.end[0, rows], self.end[1, rows] = eta, s2
             self.slopes[rows, 0], self.slopes[rows, 1] = f_eta, f_s2
             return value, float(np.sum(f_eta * u + f_s2 * (2.0 * (c + step * q))))
 
-        results = each(piece, term.pieces, term.block.design.threads)
+        results = each(piece, term.slices, term.rows.design.threads)
         return sum(value for value, _ in results), sum(slope for _, slope in results)
 
-    def arrive(self, step: float, beta: np.ndarray) -> RowShare:
+    def arrive(self, step: float, beta: np.ndarray) -> RowTermValue:
         term = self.term
         if self.step != step:
             self.value_and_slope(step)
         eta, s2 = self.end
-        term.noise.pull_back(term.block.design, beta[:, 0], self.slopes, term.by_beta[:, 0])
+        term.noise.pull_back(term.rows.design, beta[:, 0], self.slopes, term.by_beta[:, 0])
         term.passes += 1
         by_intercept = self.slopes[:, 0].sum(keepdims=True)
-        return RowShare(self.value, term.by_beta, by_intercept, eta[:, None], s2)
+        return RowTermValue(self.value, term.by_beta, by_intercept, eta[:, None], s2)
 
 
 @dataclass(frozen=True)
@@ -329,7 +331,7 @@ class Point:
     intercept: np.ndarray  # b, (K,)
     value: float
     gradient: np.ndarray
-    shares: tuple[Share, ...]
+    term_values: tuple[TermValue, ...]
     l2_norm: float  # Σ λ β²
 
 
@@ -366,9 +368,9 @@ class Objective:
         self.threads = threads
 
     @classmethod
-    def of_blocks(
+    def of_rows(
         cls,
-        blocks: Sequence[Block],
+        parts: Sequence[WeightedRows],
         family: type[Family],
         penalty: Penalty | None,
         l2: np.ndarray,
@@ -376,16 +378,16 @@ class Objective:
         mean: np.ndarray | None = None,
         **settings: Any,
     ) -> Self:
-        """Return the objective of blocks of rows, for any family and penalty, which is None without noise.
+        """Return the objective of sets of rows, for any family and penalty, which is None without noise.
 
         x̄ is computed unless it is given; the other settings are those of the class.
         """
-        terms = [term_of(block, family, penalty) for block in blocks]
-        return cls(terms, l2, mean_row(blocks) if mean is None else mean, **settings)
+        terms = [term_of(rows, family, penalty) for rows in parts]
+        return cls(terms, l2, mean_row(parts) if mean is None else mean, **settings)
 
     @property
     def passes(self) -> int:
-        """Number of passes over the rows of a block so far."""
+        """Number of passes over the rows of a term so far."""
         return sum(term.passes for term in self.terms)
 
     def join(self, beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -411,16 +413,18 @@ class Objective:
         beta = self.beta(theta)
         l2_norm, _, at_mean = self.products_along(beta, beta)
         intercept = theta[self.l2.size :] - at_mean
-        shares = tuple([term.at(beta, intercept) for term in self.terms])
-        return self._point(theta, intercept, shares, l2_norm)
+        values = tuple([term.at(beta, intercept) for term in self.terms])
+        return self._point(theta, intercept, values, l2_norm)
 
-    def along(self, point: Point, direction: np.ndarray) -> "Line":
+    def along(self, point: Point, direction: np.ndarray) -> "ObjectiveRay":
         """Return the function along the ray from that point."""
-        return Line(self, point, direction)
+        return ObjectiveRay(self, point, direction)
 
     def preconditioner(self, point: Point) -> np.ndarray:
         """Return the diagonal of the Fisher information plus l2, strictly positive."""
-        parts = [term.fisher(here, self.mean) for term, here in zip(self.terms, point.shares, strict=True)]
+        parts = [
+            term.fisher(here, self.mean) for term, here in zip(self.terms, point.term_values, strict=True)
+        ]
         by_beta, by_intercept = (sum(own[1:], start=own[0]) for own in zip(*parts, strict=True))
         size = self.l2.size
         diagonal = np.empty(size + self.l2.shape[1], by_beta.dtype)
@@ -431,7 +435,7 @@ class Objective:
         cuts = even_cuts(size, vectors.PIECE)
         totals = np.empty(len(cuts) - 1)
         vectors_of_beta = by_beta.ravel(), self.l2.ravel(), diagonal[:size]
-        share(_add_l2, cuts, self.threads, *vectors_of_beta, float(tiny), totals)
+        run_shared_loop(_add_l2, cuts, self.threads, *vectors_of_beta, float(tiny), totals)
         check_squares(bool(np.isfinite([*totals, *diagonal[size:]]).all()), diagonal.dtype)
         return diagonal
 
@@ -439,29 +443,29 @@ class Objective:
         """Return Σ λ β d, Σ λ d² and x̄·d for a direction d of shape (d, K); the last of shape (K,)."""
         cuts = even_cuts(len(beta), vectors.PIECE)
         sums = np.zeros((len(cuts) - 1, 2 + beta.shape[1]))
-        share(_sum_products, cuts, self.threads, self.l2.T, self.mean, beta.T, d.T, sums)
-        totals = total(sums)
+        run_shared_loop(_sum_products, cuts, self.threads, self.l2.T, self.mean, beta.T, d.T, sums)
+        totals = sum_over_pieces(sums)
         return float(totals[0]), float(totals[1]), totals[2:]
 
     def _point(
-        self, theta: np.ndarray, intercept: np.ndarray, shares: tuple[Share, ...], l2_norm: float
+        self, theta: np.ndarray, intercept: np.ndarray, values: tuple[TermValue, ...], l2_norm: float
     ) -> Point:
-        by_beta, by_intercept = shares[0].by_beta, shares[0].by_intercept
-        for other in shares[1:]:
+        by_beta, by_intercept = values[0].by_beta, values[0].by_intercept
+        for other in values[1:]:
             by_beta, by_intercept = by_beta + other.by_beta, by_intercept + other.by_intercept
         by_intercept = by_intercept if self.fit_intercept else np.zeros_like(by_intercept)
         # For fixed c, a change of β changes b by -x̄·β, so the first part is ∂/∂β - x̄ ∂/∂b + λβ.
         gradient = np.empty_like(theta)
         gradient[self.l2.size :] = by_intercept
         parts = by_beta.T, by_intercept, self.l2.T, self.mean, self.beta(theta).T, self.beta(gradient).T
-        share(_complete, even_cuts(len(self.l2), vectors.PIECE), self.threads, *parts)
-        value = sum(one.value for one in shares) + 0.5 * l2_norm
+        run_shared_loop(_complete, even_cuts(len(self.l2), vectors.PIECE), self.threads, *parts)
+        value = sum(one.value for one in values) + 0.5 * l2_norm
         # The gradient contains the derivatives; a second copy would cost one long vector per point.
-        shares = tuple([replace(one, by_beta=by_beta[:0]) for one in shares])
-        return Point(theta, intercept, value, gradient, shares, l2_norm)
+        values = tuple([replace(one, by_beta=by_beta[:0]) for one in values])
+        return Point(theta, intercept, value, gradient, values, l2_norm)
 
 
-class Line:
+class ObjectiveRay:
     """f(θ + step · direction) as a function of the step."""
 
     def __init__(self, objective: Objective, point: Point, direction: np.ndarray) -> None:
@@ -471,33 +475,33 @@ class Line:
         beta, d = objective.beta(point.theta), objective.beta(direction)
         self.crossed, self.square, at_mean = objective.products_along(beta, d)
         self.d_intercept = direction[objective.l2.size :] - at_mean
-        self.lines = [
+        self.rays = [
             term.along(here, (beta, point.intercept), (d, self.d_intercept))
-            for term, here in zip(objective.terms, point.shares, strict=True)
+            for term, here in zip(objective.terms, point.term_values, strict=True)
         ]
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
         """Return the value and its derivative with respect to the step."""
         value, slope = 0.5 * self._l2_norm(step), self.crossed + step * self.square
-        for line in self.lines:
-            line_value, line_slope = line.value_and_slope(step)
-            value, slope = value + line_value, slope + line_slope
+        for ray in self.rays:
+            term_value, term_slope = ray.value_and_slope(step)
+            value, slope = value + term_value, slope + term_slope
         return value, slope
 
     def arrive(self, step: float) -> Point:
         """Return the point at that step; cheapest for the step that was evaluated last."""
         theta = vectors.moved(self.point.theta, step, self.direction, self.objective.threads)
         beta, intercept = self.objective.beta(theta), self.point.intercept + step * self.d_intercept
-        shares = tuple([line.arrive(step, beta) for line in self.lines])
-        return self.objective._point(theta, intercept, shares, self._l2_norm(step))
+        values = tuple([ray.arrive(step, beta) for ray in self.rays])
+        return self.objective._point(theta, intercept, values, self._l2_norm(step))
 
     def _l2_norm(self, step: float) -> float:
         return self.point.l2_norm + step * (2.0 * self.crossed + step * self.square)
 
 
-def mean_row(blocks: Sequence[Block]) -> np.ndarray:
+def mean_row(parts: Sequence[WeightedRows]) -> np.ndarray:
     """Return x̄, the weighted mean of the labelled rows; shape (d,)."""
-    labeled = [(block.design, block.labels.weights) for block in blocks if block.labels is not None]
+    labeled = [(rows.design, rows.labels.weights) for rows in parts if rows.labels is not None]
     total = sum(float(w.sum()) for _, w in labeled)
     means = [sum_of_rows(design, w / total) for design, w in labeled]
     return means[0] if len(means) == 1 else np.sum(means, axis=0)
@@ -509,11 +513,11 @@ def sum_of_rows(design: AnyDesign, weights: np.ndarray) -> np.ndarray:
     return NO_NOISE.pull_back(design, np.zeros(design.shape[1], design.dtype), slopes)
 
 
-def term_of(block: Block, family: type[Family], penalty: Penalty | None) -> Term:
+def term_of(rows: WeightedRows, family: type[Family], penalty: Penalty | None) -> Term:
     """Return the cheapest term that supports this family and penalty."""
     if not family.several and (penalty is None or isinstance(penalty, RowPenalty)):
-        return RowTerm(block, family, penalty)
-    return Term(block, family, penalty)
+        return RowTerm(rows, family, penalty)
+    return Term(rows, family, penalty)
 
 
 def check_squares(finite: bool, dtype: np.dtype) -> None:

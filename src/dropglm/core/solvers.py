@@ -26,7 +26,7 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.core.maths import vectors
 from dropglm.core.maths.compile import also_compiled, kernel, summing_kernel
-from dropglm.core.maths.shared_loops import even_cuts, share, take_piece, total
+from dropglm.core.maths.shared_loops import even_cuts, run_shared_loop, sum_over_pieces, take_piece
 
 # Iterations after which the preconditioner is recomputed, since the curvature changes along the way. On
 # IMDB's bigrams this reduces 44 iterations to 25.
@@ -49,41 +49,25 @@ SMALLEST = sys.float_info.min  # so that the norm at a perfect fit, where f is 0
 BLOCK = 1024
 
 
-class Place(Protocol):
-    """Value and gradient of a function at θ."""
-
-    @property
-    def theta(self) -> np.ndarray:
-        """θ."""
-
-    @property
-    def value(self) -> float:
-        """f(θ)."""
-
-    @property
-    def gradient(self) -> np.ndarray:
-        """∇f(θ)."""
-
-
 class Ray(Protocol):
     """A function along a ray."""
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
         """Return the value at that step and its derivative with respect to the step."""
 
-    def arrive(self, step: float) -> Place:
-        """Return the place at that step."""
+    def arrive(self, step: float) -> Any:
+        """Return the point at that step."""
 
 
 class Function(Protocol):
-    """A smooth function of a vector θ."""
+    """A smooth function of a vector θ. A point has ``theta``, ``value`` and ``gradient``."""
 
     @property
     def passes(self) -> int:
         """Number of passes over the data so far."""
 
-    def at(self, theta: np.ndarray) -> Place:
-        """Return value and gradient at θ."""
+    def at(self, theta: np.ndarray) -> Any:
+        """Return the point θ."""
 
     def along(self, point: Any, direction: np.ndarray) -> Ray:
         """Return the function along the ray from this point."""
@@ -145,7 +129,7 @@ class Result:
         return cls(status, len(seen) - 1, passes, value, norm, history)
 
 
-class Store(Protocol):
+class SolverCheckpoint(Protocol):
     """Where a solver keeps its state after each iteration, so that a later process can continue."""
 
     def load(self) -> dict[str, Any] | None:
@@ -197,7 +181,7 @@ class LBFGS:
         function: Function,
         start: np.ndarray,
         callback: Callback | None = None,
-        store: Store | None = None,
+        store: SolverCheckpoint | None = None,
     ) -> tuple[np.ndarray, Result]:
         """Return the minimum, or a point as close to it as the settings allow, and the result.
 
@@ -230,7 +214,7 @@ class LBFGS:
                 break
             slope, direction = memory.slope, memory.direction()
             ray = function.along(point, direction)
-            step = search(ray, point.value, slope, curvature=self.curvature)
+            step = find_step(ray, point.value, slope, curvature=self.curvature)
             if step is None:
                 status = status_without_descent(memory.gg, seen[0][0], start.dtype)
                 break
@@ -273,7 +257,7 @@ class Trial(NamedTuple):
     slope: float
 
 
-def search(
+def find_step(
     ray: Ray, value: float, slope: float, step: float = 1.0, curvature: float = CURVATURE
 ) -> float | None:
     """Return a step, trying the given one first, or None if no step descends; ``curvature`` is c₂."""
@@ -369,7 +353,7 @@ class Memory:
         The next call overwrites it: memory that is used again is faster than new memory.
         """
         history = self.s, self.y, self.inverse, self.gradient, self._slots()
-        share(_combine, self.cuts, self.threads, *history, self.a, self.e, self.scale, self.d)
+        run_shared_loop(_combine, self.cuts, self.threads, *history, self.a, self.e, self.scale, self.d)
         return self.d
 
     def norm(self, value: float) -> float:
@@ -400,8 +384,8 @@ class Memory:
         np.reciprocal(preconditioner, out=self.inverse)
         length = len(self.s)
         sums = np.zeros((len(self.cuts) - 1, length, length))
-        share(_square, self.cuts, self.threads, self.y, self.inverse, self._slots(), sums)
-        self.yy = total(sums)
+        run_shared_loop(_square, self.cuts, self.threads, self.y, self.inverse, self._slots(), sums)
+        self.yy = sum_over_pieces(sums)
         self._set_products()
         self._set_combination()
 
@@ -444,8 +428,8 @@ class Memory:
         sums, new = np.zeros((pieces, 2 * length + 1)), np.zeros((pieces, 2))
         history = self.s, self.y, self.inverse, self.gradient, self._slots()
         pair = slot, float(step), self.d, self.gradient if old is None else old, new
-        share(_multiply, self.cuts, self.threads, *history, *pair, sums)
-        totals, (sy, yy) = total(sums), total(new)
+        run_shared_loop(_multiply, self.cuts, self.threads, *history, *pair, sums)
+        totals, (sy, yy) = sum_over_pieces(sums), sum_over_pieces(new)
         self.sg, self.yg, self.gg = totals[:length], totals[length:-1], float(totals[-1])
         return float(sy), float(yy)
 

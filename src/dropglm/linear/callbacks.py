@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from dropglm.base.progress import Progress
 from dropglm.core.objective import Coefficients
-from dropglm.core.problem import Watch
+from dropglm.core.problem import IterationCallback
 from dropglm.places.training_data import TrainingData
 
 try:
@@ -63,7 +63,7 @@ class FitObservers:
         """Whether problems are solved one after the other, as the tasks of callbacks must be."""
         return self.fit_task is not None
 
-    def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> Watch | None:
+    def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> IterationCallback | None:
         """Return the function to call after each iteration of the next problem, or None if nobody observes.
 
         ``attributes`` turns β and b into the attributes of an estimator that is fitted so far.

@@ -13,7 +13,7 @@ from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.l2_weights import l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.penalties import Expectation, Penalty
-from dropglm.core.problem import Problem, Solution, Task, diverging_because, previous_coefficients
+from dropglm.core.problem import Problem, Solution, Task, divergence_reason, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS, Result
 from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
@@ -242,7 +242,7 @@ PerBlock, default="uniform"
 
             def judged(k: int, solution: Solution) -> tuple[Result, str | None]:
                 observers.problem_solved()
-                return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
+                return solution.result, divergence_reason(problems[k], penalty, self.l2, solution)
 
             own, numbers = replace(solver, threads=features.threads), range(len(problems))
             if features.solves_together and not observers.in_order:

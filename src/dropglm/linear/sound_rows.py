@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dropglm.core.design.storage import BinaryRows, CsrRows, Rows, read_only
+from dropglm.core.design.storage import BinaryRows, CsrRows, StoredRows, read_only
 from dropglm.core.maths.compile import kernel
 
 
-def sound_rows(X: Any) -> Rows | None:
+def sound_rows(X: Any) -> StoredRows | None:
     """Return the rows of a CSR matrix that is valid, finite, sorted and without zeros; None for all others.
 
     Examples

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from dropglm.base.errors import InputError
-from dropglm.core.design.storage import BinaryRows, DenseRows, Rows, column, span, value
+from dropglm.core.design.storage import BinaryRows, DenseRows, StoredRows, column, span, value
 from dropglm.core.families import Logistic, logistic
 from dropglm.core.maths.compile import inlined, kernel, summing_kernel
 from dropglm.core.maths.instructions import prefetch_for_later
@@ -139,7 +139,7 @@ class Learner:
         self.fit_intercept = fit_intercept
         self.average = average
 
-    def learn(self, rows: Rows, y: np.ndarray, weights: np.ndarray, order: np.ndarray) -> np.ndarray:
+    def learn(self, rows: StoredRows, y: np.ndarray, weights: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Take one step per row, in the given order; return the predictors before each step, (rows, K).
 
         Raises
@@ -187,7 +187,7 @@ class Learner:
         return out
 
 
-def squared_sizes(rows: Rows) -> np.ndarray:
+def squared_sizes(rows: StoredRows) -> np.ndarray:
     """Return 1 + ‖x‖² of each row.
 
     Examples
@@ -202,14 +202,14 @@ def squared_sizes(rows: Rows) -> np.ndarray:
     return out
 
 
-def _longest(rows: Rows) -> int:
+def _longest(rows: StoredRows) -> int:
     """Return the largest number of entries of a row."""
     if isinstance(rows, DenseRows):
         return rows.values.shape[1]
     return int(np.diff(rows.indptr).max(initial=0))
 
 
-def _columns(rows: Rows, i: int) -> Any:
+def _columns(rows: StoredRows, i: int) -> Any:
     """Return the columns of row i and of the intercept, for indexing."""
     if isinstance(rows, DenseRows):
         return slice(None)

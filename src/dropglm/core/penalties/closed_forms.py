@@ -25,7 +25,7 @@ from dropglm.core.design import AnyDesign, Design
 from dropglm.core.design.storage import column, span, value
 from dropglm.core.maths.compile import inlined, kernel
 from dropglm.core.maths.softplus import increase, increase_at
-from dropglm.core.penalties.base import Penalty, RowPenalty, Slopes
+from dropglm.core.penalties.base import Penalty, PenaltyGradient, RowPenalty
 
 
 def expansion(eta: Any, s2: Any, A2: Any, A3: Any) -> tuple[Any, Any, Any]:
@@ -94,7 +94,7 @@ class MultinomialQuadratic(Penalty):
 
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and ∇R(β), which depends on β through p and through Σ_i."""
         value, p, r_eta = self._forward(design, beta, intercept, weights)
         # Σ_j Var_p[β_j] = Σ_k p_k ‖β_k‖² - ‖Σ_k p_k β_k‖² has the derivative 2 p_k (β_jk - Σ_l p_l β_jl)
@@ -107,7 +107,7 @@ class MultinomialQuadratic(Penalty):
             q = 0.5 * noise.relative * weights
             gradient[columns] = _gradient(block, part, p, r_eta, q)
             gradient[columns] += (noise.absolute * part @ spread).astype(beta.dtype)
-        return value, Slopes(gradient, r_eta.sum(axis=0))
+        return value, PenaltyGradient(gradient, r_eta.sum(axis=0))
 
     def _forward(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray

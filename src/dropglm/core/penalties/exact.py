@@ -32,7 +32,7 @@ from dropglm.core.families import Family
 from dropglm.core.maths.compile import inlined, kernel, summing_kernel
 from dropglm.core.maths.softplus import polynomial
 from dropglm.core.noise import Dropout, Gaussian, Noise
-from dropglm.core.penalties.base import Penalty, Slopes
+from dropglm.core.penalties.base import Penalty, PenaltyGradient
 
 LAST = 8.6
 DIGITS = 28.0  # -log of the step's largest error, 7e-13
@@ -70,7 +70,7 @@ class ExactPenalty(Penalty):
         weights: np.ndarray,
         *,
         with_gradient: bool = True,
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and its gradient, which is empty unless it is asked for."""
         b, coef = intercept[0], beta[:, 0]
         noises = [(self.noise.of_block(number), columns) for number, columns, _ in design.blocks]
@@ -97,7 +97,7 @@ class ExactPenalty(Penalty):
         if with_gradient:
             for noise, columns in noises:
                 gradient[columns] += noise.shrinkage(coef[columns], r_v)
-        return float(r.sum()), Slopes(gradient[:, None], r_b.sum(keepdims=True))
+        return float(r.sum()), PenaltyGradient(gradient[:, None], r_b.sum(keepdims=True))
 
 
 def _dropout_rate(noise: Noise) -> float:

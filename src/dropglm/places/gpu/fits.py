@@ -166,7 +166,7 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         batch = list(tasks[first : first + size])
         # Passes over an even number of columns are faster.
         odd = len(batch) > 2 and len(batch) % 2 and tasks[0].problem.y.shape[1] % 2
-        padded = [*batch, batch[-1]._replace(watch=None)] if odd else batch
+        padded = [*batch, batch[-1]._replace(callback=None)] if odd else batch
         with cuda.runtime.out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
             fitted += _solve_batch(padded, copies, solver)[: len(batch)]
     return fitted
@@ -288,10 +288,10 @@ class Batch:
         """Return the columns of a task."""
         return slice(number * self.classes, (number + 1) * self.classes)
 
-    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, with_callback: bool = False) -> None:
         """Minimise the objectives of a stage, from the coefficients so far on."""
         problems = self._problems(np.repeat(discounts, self.classes))
-        watch = self._watch if watched and any(task.watch for task in self.tasks) else None
+        watch = self._watch if with_callback and any(task.callback for task in self.tasks) else None
         self.minimum = cuda.lbfgs.minimize(problems, self.theta, solver, watch)
         self.theta = self.minimum.theta
         self.passes += [result.passes for result in self.minimum.results[:: self.classes]]
@@ -301,7 +301,7 @@ class Batch:
         answers = [
             watch(n_iter, float(values[p]), partial(self._coefficients, p // self.classes))
             for p in moved.tolist()
-            if p % self.classes == 0 and (watch := self.tasks[p // self.classes].watch) is not None
+            if p % self.classes == 0 and (watch := self.tasks[p // self.classes].callback) is not None
         ]
         return any(answers)
 

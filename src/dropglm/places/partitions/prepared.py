@@ -12,7 +12,7 @@ from scipy import sparse
 from dropglm.base.blocks import Blocks
 from dropglm.core.design import AnyDesign, BlockDesign, Design
 from dropglm.core.families import Family
-from dropglm.core.objective import Block, Labels
+from dropglm.core.objective import Labels, WeightedRows
 from dropglm.core.penalties import Penalty
 from dropglm.places.partitions.contents import CheckedRows, naming
 from dropglm.places.training_data import class_numbers
@@ -111,15 +111,15 @@ class Prepared:
             return (self.y == number).astype(np.float64)[:, None]
         return (self.y[:, None] == np.arange(self.K)).astype(np.float64)
 
-    def block(self, target: Target) -> Block | None:
+    def block(self, target: Target) -> WeightedRows | None:
         """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
         if self.y is not None:
             weights = self.weights_of(target.fold)
             labels = Labels(self.target(target.number), weights)
-            return Block(self.design, target.labeled_share * weights, labels)
+            return WeightedRows(self.design, target.labeled_share * weights, labels)
         if target.penalty is None or not target.unlabeled_share:
             return None
-        return Block(self.design, target.unlabeled_share * self.weights)
+        return WeightedRows(self.design, target.unlabeled_share * self.weights)
 
 
 def prepare(group: Sequence[Any], plan: Plan) -> list[Prepared]:
