@@ -475,19 +475,11 @@ def _load_list(node: dict[str, Any], archive: zipfile.ZipFile) -> list[Any]:
     return [_from_node(item, archive) for item in node["content"]]
 
 
-def _load_tuple(node: dict[str, Any], archive: zipfile.ZipFile) -> tuple[Any, ...]:
-    return tuple(_load_list(node, archive))
-
-
 def _load_scalar(node: dict[str, Any], archive: zipfile.ZipFile) -> Any:
     value = json.loads(node["content"])
     if isinstance(value, (dict, list)):
         raise InputError("a number or string is neither")
     return value
-
-
-def _load_string_type(node: dict[str, Any], archive: zipfile.ZipFile) -> type[str]:
-    return str
 
 
 def _load_array(node: dict[str, Any], archive: zipfile.ZipFile) -> np.ndarray:
@@ -511,8 +503,8 @@ def _load_array(node: dict[str, Any], archive: zipfile.ZipFile) -> np.ndarray:
 LOADERS: dict[tuple[Any, Any, Any], Callable[[dict[str, Any], zipfile.ZipFile], Any]] = {
     ("builtins", "dict", "DictNode"): _load_dict,
     ("builtins", "list", "ListNode"): _load_list,
-    ("builtins", "tuple", "TupleNode"): _load_tuple,
+    ("builtins", "tuple", "TupleNode"): lambda node, archive: tuple(_load_list(node, archive)),
     ("builtins", "str", "JsonNode"): _load_scalar,
-    ("builtins", "str", "TypeNode"): _load_string_type,  # the type of a dictionary's keys
+    ("builtins", "str", "TypeNode"): lambda node, archive: str,  # the type of a dictionary's keys
     ("numpy", "ndarray", "NdArrayNode"): _load_array,
 }

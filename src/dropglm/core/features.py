@@ -19,10 +19,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class FeatureOrder:
-    """The features of a fit that occur, in the order of its coefficients.
+class AnyFeatures(ABC):
+    """The features of a fit that occur, in the order of its coefficients, wherever its rows are.
 
-    A feature that occurs in no row has coefficient 0 and is left out.
+    A feature that occurs in no row has coefficient 0 and is left out. Several problems may share the features
+    and be solved together.
 
     Parameters
     ----------
@@ -98,10 +99,6 @@ class FeatureOrder:
         coef = np.zeros((beta.shape[1], self.d), beta.dtype)
         coef[:, self.order] = beta.T
         return coef
-
-
-class AnyFeatures(FeatureOrder, ABC):
-    """The features of a fit, wherever its rows are, and how to solve several problems that share them."""
 
     @property
     @abstractmethod

@@ -6,7 +6,9 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Real
+from operator import add
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +19,7 @@ from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.gpu_arrays import concatenate
 from dropglm.base.registry import lookup
 from dropglm.core.design import AnyDesign
-from dropglm.core.features import FeatureOrder
+from dropglm.core.features import AnyFeatures
 
 # Log ratios closer to 0 than this are replaced by it, so no weight exceeds 10,000.
 SMALLEST_LOG_RATIO = 0.01
@@ -133,7 +135,7 @@ def naive_bayes_weights(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
     """
     if any(part.smallest < 0.0 for part in rows):
         raise InputError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
-    in_class, in_others = np.hsplit(_sum([part.counts() for part in rows]), 2)
+    in_class, in_others = np.hsplit(reduce(add, [part.counts() for part in rows]), 2)
     smoothing = sum(part.weight for part in rows) / rows[0].weight
     # Features that occur only in rows without weight or label are not part of the vocabulary.
     seen = in_class + in_others > 0.0
@@ -143,10 +145,6 @@ def naive_bayes_weights(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
     return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].dtype) ** -2
 
 
-def _sum(counts: Sequence[Any]) -> Any:
-    return counts[0] if len(counts) == 1 else sum(counts[1:], counts[0])
-
-
 L2_WEIGHTS: dict[str, L2Weights] = {
     "uniform": L2Weights(uniform_weights, uses_labels=False),
     "naive_bayes": L2Weights(naive_bayes_weights),
@@ -154,12 +152,12 @@ L2_WEIGHTS: dict[str, L2Weights] = {
 }
 
 
-def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
+def l2_weights_from(given: Any, features: AnyFeatures) -> L2Weights:
     """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given weights."""
     if not isinstance(given, PerBlock):
         return _rule(given, features)
     values = values_by_block(given, features.block_count, "l2_weights")
-    left_out = frozenset(number for number, value in enumerate(values) if _is_infinite(value))
+    left_out = frozenset(k for k, value in enumerate(values) if isinstance(value, Real) and value == np.inf)
     if len(left_out) == len(values):
         raise InputError("l2_weights leaves out every block; give at least one block a finite weight.")
     rules = {
@@ -192,11 +190,7 @@ def counts_unlabeled(given: Any) -> bool:
     return isinstance(values, (list, tuple)) and any(counts_unlabeled(value) for value in values)
 
 
-def _is_infinite(value: Any) -> bool:
-    return isinstance(value, Real) and value == np.inf
-
-
-def _rule(given: Any, features: FeatureOrder, block: int | None = None) -> L2Weights:
+def _rule(given: Any, features: AnyFeatures, block: int | None = None) -> L2Weights:
     """Return the rule for all features, or for the block of that number."""
     if isinstance(given, str):
         found = lookup(L2_WEIGHTS, given, "l2_weights")

@@ -280,19 +280,9 @@ class _RowRay:
     def _compiled(self, step: float) -> tuple[float, float]:
         term, cuts = self.term, even_cuts(len(self.s2), COMPILED_PIECE)
         sums = np.empty((len(cuts) - 1, 2))
-        rows = self.eta, self.s2, self.ray, term.y, term.w, term.pi
-        threads = term.rows.design.threads
-        run_shared_loop(
-            _evaluate_logistic,
-            cuts,
-            threads,
-            float(step),
-            *rows,
-            term.penalty is not None,
-            self.end,
-            self.slopes,
-            sums,
-        )
+        start, labels = (self.eta, self.s2, self.ray), (term.y, term.w, term.pi)
+        given, found = (float(step), *start, *labels, term.penalty is not None), (self.end, self.slopes, sums)
+        run_shared_loop(_evaluate_logistic, cuts, term.rows.design.threads, *given, *found)
         value, slope = sum_over_pieces(sums)
         return float(value), float(slope)
 

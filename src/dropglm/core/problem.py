@@ -13,7 +13,7 @@ import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.core.families import Family
-from dropglm.core.features import FeatureOrder
+from dropglm.core.features import AnyFeatures
 from dropglm.core.l2_weights import L2_WEIGHTS, CountsInMemory, L2Weights, NaiveBayesCounts
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients, Labels, Objective, WeightedRows, semi_supervised
@@ -267,7 +267,7 @@ def divergence_reason(problem: Problem, penalty: Penalty | None, l2: float, solu
 
 
 def previous_coefficients(
-    estimator: Any, features: FeatureOrder, shape: tuple[int, int]
+    estimator: Any, features: AnyFeatures, shape: tuple[int, int]
 ) -> Coefficients | None:
     """Return the coefficients of the previous fit, or None; ``shape`` is that of the new ones."""
     if not hasattr(estimator, "coef_"):

@@ -551,12 +551,8 @@ def _combine(cuts, tickets, s, y, inverse, g, slots, a, e, scale, d):
     while piece < cuts.size - 1:
         for start in range(cuts[piece], cuts[piece + 1], BLOCK):
             stop = min(start + BLOCK, cuts[piece + 1])
-            g_block, inverse_block, d_block, q = (
-                g[start:stop],
-                inverse[start:stop],
-                d[start:stop],
-                buffer[: stop - start],
-            )
+            g_block, inverse_block = g[start:stop], inverse[start:stop]
+            d_block, q = d[start:stop], buffer[: stop - start]
             for j in range(q.size):
                 q[j] = -g_block[j]
             for i in slots:

@@ -89,13 +89,7 @@ class Design:
     (array([-1., -3.]), array([5., 9.]))
     """
 
-    def __init__(
-        self,
-        X: Matrix,
-        *,
-        order: np.ndarray | None = None,
-        threads: int = 1,
-    ) -> None:
+    def __init__(self, X: Matrix, *, order: np.ndarray | None = None, threads: int = 1) -> None:
         self._given, self._ones = canonical(X, threads)
         self._order = order
         n, d = self._given.shape

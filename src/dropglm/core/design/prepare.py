@@ -5,16 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dropglm.core.design.storage import (
-    BinaryRows,
-    CsrRows,
-    Matrix,
-    column,
-    read_only,
-    span,
-    store,
-    value,
-)
+from dropglm.core.design.storage import BinaryRows, CsrRows, Matrix, column, read_only, span, store, value
 from dropglm.core.maths.compile import kernel
 from dropglm.core.maths.shared_loops import (
     cuts_by_cost,
@@ -94,11 +85,7 @@ def _counts_by_chunk(
     cuts = cuts_by_cost(indptr, chunks)
     counts = np.empty((len(cuts) - 1, d), np.int64)
     run_shared_loop(_count, cuts, threads, indptr, indices, counts)
-    if len(counts) == 1:
-        return cuts, counts, counts[0].copy()
-    totals = np.empty(d, np.int64)
-    run_shared_loop(_add_chunks, even_cuts(d, 1 << 15), threads, counts, totals)
-    return cuts, counts, totals
+    return cuts, counts, counts.sum(axis=0)
 
 
 def reordered(X: Matrix, order: np.ndarray) -> Matrix:
@@ -174,19 +161,6 @@ def _count(cuts, tickets, indptr, indices, counts):
             own[j] = 0
         for k in range(indptr[cuts[piece]], indptr[cuts[piece + 1]]):
             own[indices[k]] += 1
-        piece = take_piece(tickets)
-
-
-@kernel
-def _add_chunks(cuts, tickets, counts, totals):
-    """Set the number of entries of each column in all chunks."""
-    piece = take_piece(tickets)
-    while piece < cuts.size - 1:
-        for j in range(cuts[piece], cuts[piece + 1]):
-            total = 0
-            for chunk in range(counts.shape[0]):
-                total += counts[chunk, j]
-            totals[j] = total
         piece = take_piece(tickets)
 
 

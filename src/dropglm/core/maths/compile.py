@@ -83,10 +83,7 @@ COMMON: dict[str, Any] = {
 
 
 def _kernel(**options: Any) -> Callable[[Callable], Any]:
-    def compiled(function: Callable) -> Any:
-        return on_disk(njit(function, nogil=True, **COMMON, **options))
-
-    return compiled
+    return lambda function: on_disk(njit(function, nogil=True, **COMMON, **options))
 
 
 # No fast-math: with it LLVM turns the sum over a sparse row into hardware gathers, which took 16.7 ms where

@@ -1,26 +1,20 @@
 """The state of an online fit, the object that updates it, and the loop that takes one step per row."""
 
+import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 
 from dropglm.base.errors import InputError
-from dropglm.core.design.storage import BinaryRows, DenseRows, StoredRows, column, span, value
+from dropglm.core.design.storage import BinaryRows, DenseRows, StoredRows, column, entries_before, span, value
 from dropglm.core.families import Logistic, logistic
 from dropglm.core.maths.compile import inlined, kernel, summing_kernel
 from dropglm.core.maths.instructions import prefetch_for_later
-from dropglm.core.online.rules import (
-    gradient_divisor,
-    increment,
-    initial_sum,
-    metric,
-    same_metric_for_all,
-    slope,
-    updates_metric_after_step,
-)
+from dropglm.core.online.rules import Rule
 
 # The state of a coefficient, in neighbouring cells: β_j and the sum s_j that its metric is computed from.
 BETA, SUM = 0, 1
@@ -152,7 +146,8 @@ class Learner:
         steps = self.state.steps
         data = rows, squared_sizes(rows), y, weights, order
         settings = self.l2, self.fit_intercept
-        work = np.empty((2, _longest(rows)), cells.dtype)
+        longest = int(np.diff(entries_before(rows)).max(initial=0))
+        work = np.empty((2, longest), cells.dtype)
         run = compiled_for(self.rule, take_steps)
         run(self.rule, *data, *settings, cells, histories, self.average, time, work, eta)
         within = (np.abs(eta) <= LARGEST_PREDICTOR).all(axis=1)
@@ -197,16 +192,9 @@ def squared_sizes(rows: StoredRows) -> np.ndarray:
     """
     if isinstance(rows, BinaryRows):
         return 1.0 + np.diff(rows.indptr)
-    out = np.empty(len(rows.values) if isinstance(rows, DenseRows) else len(rows.indptr) - 1)
+    out = np.empty(len(entries_before(rows)) - 1)
     _write_squared_sizes(rows, out)
     return out
-
-
-def _longest(rows: StoredRows) -> int:
-    """Return the largest number of entries of a row."""
-    if isinstance(rows, DenseRows):
-        return rows.values.shape[1]
-    return int(np.diff(rows.indptr).max(initial=0))
 
 
 def _columns(rows: StoredRows, i: int) -> Any:
@@ -265,6 +253,33 @@ class ProgressiveScores(NamedTuple):
     def log_loss(self) -> float:
         """Mean log loss; NaN before the first row."""
         return self.loss / self.weight if self.weight else float("nan")
+
+
+def _calling(name: str) -> Any:
+    """Return a function of a rule and further arguments that calls this method of the rule.
+
+    Compiled code calls methods through these functions; the class of the rule is known at compile time.
+    """
+
+    def call(rule, *arguments):
+        return getattr(rule, name)(*arguments)
+
+    def compiled(rule, *arguments):
+        return getattr(rule.instance_class, name)
+
+    compiled.__signature__ = inspect.signature(getattr(Rule, name))  # type: ignore[attr-defined]
+    # Not strict: the arguments of a method need not have the names that they have here.
+    overload(call, strict=False)(compiled)
+    return call
+
+
+slope = _calling("slope")
+increment = _calling("increment")
+initial_sum = _calling("initial_sum")
+metric = _calling("metric")
+gradient_divisor = _calling("gradient_divisor")
+same_metric_for_all = _calling("same_metric_for_all")
+updates_metric_after_step = _calling("updates_metric_after_step")
 
 
 @inlined

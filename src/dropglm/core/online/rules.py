@@ -20,11 +20,9 @@ for all features), so the step only shrinks its coefficient. The shrinkage is ap
 occurs, which makes the cost of a step proportional to the number of entries of the row.
 """
 
-import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError, InputTypeError
@@ -373,30 +371,3 @@ def rule_from(rule: Any, rate: float | None = None, power: float = 1.0) -> Any:
         rate = rule.rate
     checks.not_negative(rate, "rate")
     return rule._replace(rate=float(rate))
-
-
-def _calling(name: str) -> Any:
-    """Return a function of a rule and further arguments that calls this method of the rule.
-
-    Compiled code calls methods through these functions; the class of the rule is known at compile time.
-    """
-
-    def call(rule, *arguments):
-        return getattr(rule, name)(*arguments)
-
-    def compiled(rule, *arguments):
-        return getattr(rule.instance_class, name)
-
-    compiled.__signature__ = inspect.signature(getattr(Rule, name))  # type: ignore[attr-defined]
-    # Not strict: the arguments of a method need not have the names that they have here.
-    overload(call, strict=False)(compiled)
-    return call
-
-
-slope = _calling("slope")
-increment = _calling("increment")
-initial_sum = _calling("initial_sum")
-metric = _calling("metric")
-gradient_divisor = _calling("gradient_divisor")
-same_metric_for_all = _calling("same_metric_for_all")
-updates_metric_after_step = _calling("updates_metric_after_step")

@@ -28,7 +28,7 @@ from numba import literal_unroll
 from dropglm.base.errors import InputError
 from dropglm.core.design import AnyDesign
 from dropglm.core.design.storage import column, span, value
-from dropglm.core.families import Family
+from dropglm.core.families import Family, logistic
 from dropglm.core.maths.compile import inlined, kernel, summing_kernel
 from dropglm.core.maths.softplus import polynomial
 from dropglm.core.noise import Dropout, Gaussian, Noise
@@ -131,11 +131,9 @@ def _add_logistic_rows(blocks, beta, b, v, weights, first, last, answers, gradie
             im[m] *= shrink * over_sinh
             slope_b += im[m]
             slope_v += 0.5 * t * re[m]
-        e = math.exp(-abs(eta))
-        p = (1.0 if eta >= 0.0 else e) / (1.0 + e)
-        w = weights[i]
+        w, p = weights[i], logistic(eta)[1]
         # η/2 + log 2 - softplus(η) = log 2 - |η|/2 - log(1 + e^-|η|)
-        answers[i, 0] = w * (h * total + math.log(2.0) - 0.5 * abs(eta) - math.log1p(e))
+        answers[i, 0] = w * (h * total + math.log(2.0) - 0.5 * abs(eta) - math.log1p(math.exp(-abs(eta))))
         answers[i, 1] = w * (h * slope_b + 0.5 - p)
         answers[i, 2] = w * h * slope_v
         if gradient.size:
