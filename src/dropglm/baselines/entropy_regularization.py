@@ -24,7 +24,7 @@ from dropglm.core.noise import NO_NOISE
 from dropglm.core.objective import Labels, Objective, WeightedRows
 from dropglm.core.penalties import Penalty, RowPenalty
 from dropglm.core.penalties.base import PenaltyGradient
-from dropglm.core.problem import Problem
+from dropglm.core.problem import Problem, Task
 from dropglm.core.solvers import LBFGS
 from dropglm.linear.convergence import warn_unless_converged
 from dropglm.linear.linear_model import LogisticModel
@@ -153,7 +153,7 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
         features: Any = rows.prepare(Multinomial if joint else Logistic, [], fit_intercept=self.fit_intercept)
         (problem,) = rows.problems(L2_WEIGHTS["uniform"])
         solver = LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads)
-        beta, intercept, result = problem.solve(None, self.l2, 0.0, solver)
+        beta, intercept, result = Task(problem, None, self.l2, 0.0).solve(solver)
         if data.X_unlabeled is not None and self.entropy_weight > 0.0:
             function = entropy_objective(problem, self.l2 * problem.labeled_l2_weights, self.entropy_weight)
             theta, result = solver.minimize(function, function.join(beta, intercept))

@@ -196,7 +196,7 @@ class Features(FeaturesOfRows):
         widths = X.widths if in_blocks else (X.shape[1],)
         orders, designs = [], []
         for number in range(len(widths)):
-            matrices = [_by_rows(_block(part, number), X.dtype) for part in given]
+            matrices = [_by_rows(part.blocks[number] if in_blocks else part, X.dtype) for part in given]
             orders.append(frequency_order(*matrices, threads=threads))
             designs.append(
                 [Design(part, order=orders[-1], threads=threads).by_columns() for part in matrices]
@@ -224,10 +224,6 @@ class Features(FeaturesOfRows):
         Threads without an item help with the loops over the rows of the others.
         """
         return each(work, items, self.threads)
-
-
-def _block(X: Any, number: int) -> Matrix:
-    return X.blocks[number] if isinstance(X, Blocks) else X
 
 
 def _by_rows(X: Any, dtype: np.dtype) -> Matrix:

@@ -40,7 +40,7 @@ class Solution(NamedTuple):
 class Problem:
     """Rows, labels and weights of a fit.
 
-    The penalty, l2 and the discount are arguments of ``solve``, since all points of a grid share the rest.
+    The penalty, l2 and the discount belong to a ``Task``, since all points of a grid share the rest.
     """
 
     features: Any
@@ -52,18 +52,6 @@ class Problem:
     l2_weights: L2Weights = L2_WEIGHTS["uniform"]
     labels_first: bool = False
     mean: np.ndarray | None = None  # the mean row, if it is already known
-
-    def solve(
-        self,
-        penalty: Penalty | None,
-        l2: float,
-        discount: float,
-        solver: LBFGS,
-        start: Coefficients | None = None,
-        callback: IterationCallback | None = None,
-    ) -> Solution:
-        """Minimise the objective; without ``start``, from the model with β = 0."""
-        return self.solve_task(Task(self, penalty, l2, discount, start, callback), solver)
 
     def solve_task(self, task: "Task", solver: LBFGS) -> Solution:
         """Minimise the objective of a task of this problem."""
@@ -172,7 +160,7 @@ class Problem:
 
 
 class Task(NamedTuple):
-    """A problem with the settings of a fit."""
+    """A problem with the settings of a fit; without ``start``, the fit starts at the model with β = 0."""
 
     problem: Any  # a Problem
     penalty: Penalty | None
@@ -182,7 +170,7 @@ class Task(NamedTuple):
     callback: IterationCallback | None = None
 
     def solve(self, solver: LBFGS) -> Solution:
-        """Solve the problem alone."""
+        """Minimise the objective."""
         return self.problem.solve_task(self, solver)
 
 

@@ -232,8 +232,8 @@ PerBlock, default="uniform"
                     }
 
                 start = None if initial is None else (initial[0][:, rows], initial[1][rows])
-                watch = observers.next_problem(attributes)
-                return Task(problems[k], penalty, self.l2, self.discount, start, watch)
+                callback = observers.next_problem(attributes)
+                return Task(problems[k], penalty, self.l2, self.discount, start, callback)
 
             def store(k: int, solution: Solution) -> tuple[Result, str | None]:
                 rows = slice(None) if joint else slice(k, k + 1)

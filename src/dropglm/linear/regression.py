@@ -12,7 +12,7 @@ from dropglm.core.families import Family, Linear, Poisson
 from dropglm.core.l2_weights import l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.penalties import Penalty
-from dropglm.core.problem import Problem, previous_coefficients
+from dropglm.core.problem import Problem, Task, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
@@ -142,9 +142,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         solver = replace(solver, threads=features.threads)
         start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
         with FitObservers(self, data, 1) as observers:
-            solution = problem.solve(
-                penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
-            )
+            callback = observers.next_problem(attributes)
+            solution = Task(problem, penalty, self.l2, self.discount, start, callback).solve(solver)
 
             self._set_fitted(
                 **attributes(solution.beta, solution.intercept),
