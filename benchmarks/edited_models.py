@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
 from dropglm import OnlineTextClassifier, TextClassifier, load_model
-from dropglm.base import plain_archive
+from dropglm.base import model_files
 from dropglm.base.model_files import ModelFileError
 from dropglm.text.fitted_model import load_fitted_model
 from dropglm.text.online_text_model import OnlineTextModel
@@ -131,9 +131,9 @@ def edit(content: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change what a model file says of its model, in place."""
-    content = plain_archive.loads(path.read_bytes())
+    content = model_files.from_archive(path.read_bytes())
     change(content["state"])
-    path.write_bytes(plain_archive.dumps(content))
+    path.write_bytes(model_files.to_archive(content))
 
 
 def _places(part: Any) -> Iterator[tuple[Any, Any]]:
@@ -193,7 +193,7 @@ def outcomes(kind: str, number: int, seed: int = 0) -> Outcome:
         path, secret = Path(folder, "model.skops"), Path(folder, "secret.txt")
         secret.write_text(SECRET)
         KINDS[kind]().save(path)
-        whole = plain_archive.loads(path.read_bytes())
+        whole = model_files.from_archive(path.read_bytes())
         _use(path, secret)  # what is loaded and compiled on first use
         usual = _seconds(path, secret)
         reset_peak_memory()
@@ -201,7 +201,7 @@ def outcomes(kind: str, number: int, seed: int = 0) -> Outcome:
         noting = _note_opened_files(opened_files, path)
         for case in range(number):
             content = edit(whole, rng)
-            path.write_bytes(plain_archive.dumps(content))
+            path.write_bytes(model_files.to_archive(content))
             begin = time.process_time()
             try:
                 counts[_use(path, secret)] += 1

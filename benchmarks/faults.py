@@ -29,7 +29,7 @@ import dropglm.places.partitions.checkpoint
 from benchmarks.failing_disk import EVERY, PLACES, Calls, Fault, Record, Run, Work, after_power_cut, run
 from benchmarks.markdown import ROOT, fill, table
 from dropglm import TextClassifier, load_model
-from dropglm.base import model_files, plain_archive
+from dropglm.base import model_files
 from dropglm.base.files import replacing
 from dropglm.cli.app import app
 from dropglm.labelling import Journal, LabellingSession
@@ -207,7 +207,7 @@ def probabilities(model: Path) -> np.ndarray:
 def passes_of(checkpoint: Path) -> int:
     """Return how many passes a fit had made when it wrote its checkpoint, and whether it was the last one."""
     file = checkpoint / "problem-0.state"
-    content = plain_archive.loads(file.read_bytes()) if file.exists() else {}
+    content = model_files.from_archive(file.read_bytes()) if file.exists() else {}
     return DONE // 2 if content.get("finished") else content.get("current", {}).get("passes", 0)
 
 

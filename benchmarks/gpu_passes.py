@@ -49,7 +49,7 @@ def objective_of(data: Data, P: int) -> Any:
     import cupy
 
     from dropglm.core.families import Logistic
-    from dropglm.core.penalties.gaussian import GaussianLogistic
+    from dropglm.core.penalties.closed_forms import GaussianLogistic
     from dropglm.places.gpu.design import upload
     from dropglm.places.gpu.objective import DeviceObjective, Problems, RowSet
     from dropglm.places.gpu.row_loops import FAMILY, PENALTY

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.markdown import Rows
 from dropglm import LogisticRegression
-from dropglm.core.maths.smoothed_softplus import _INVERSE_TAUS, _WEIGHTS
+from dropglm.core.maths.softplus import _INVERSE_TAUS, _WEIGHTS
 
 GAPS = (1e-4, 1e-6)
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dropglm.base.lazy import lazy_names
+from dropglm.base.imports import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.base.blocks import Blocks, PerBlock

@@ -6,6 +6,7 @@ import os
 import pickle
 import stat
 import sys
+import time
 import zipfile
 from contextlib import nullcontext
 from io import BytesIO
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 from benchmarks import edited_models, processes
 from benchmarks.edited_models import rewrite
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from skops import io
 
 from dropglm import (
@@ -491,3 +494,82 @@ def test_load_model_refuses_other_kinds_of_files(tmp_path):
     model_files.write(tmp_path / "m", "Horse", {}, model_files.Record({}))
     with pytest.raises(ModelFileError, match="kind 'Horse', not OnlineTextClassifier or TextClassifier"):
         load_model(tmp_path / "m")
+
+
+# Archives of plain data: what we write, skops reads, and the other way round.
+NUMBERS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+VALUES = st.recursive(
+    NUMBERS,
+    lambda values: st.lists(values) | st.lists(values).map(tuple) | st.dictionaries(st.text(), values),
+    max_leaves=20,
+)
+ARRAYS = [
+    np.arange(6.0, dtype=np.float32).reshape(2, 3),
+    np.asfortranarray(np.arange(6).reshape(2, 3)),
+    np.array(["good", "bad"]),
+    np.array(["good", 1, None], dtype=object),
+    np.array(2.5),
+    np.empty(0, np.uint8),
+]
+
+
+@settings(max_examples=50, deadline=None)
+@given(VALUES)
+def test_skops_and_we_read_what_either_writes(value):
+    assert model_files.from_archive(model_files.to_archive(value)) == value
+    assert io.loads(model_files.to_archive(value)) == value
+    assert model_files.from_archive(io.dumps(value)) == value
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=repr)
+def test_arrays_keep_type_shape_and_order(array):
+    writers, readers = (model_files.to_archive, io.dumps), (model_files.from_archive, io.loads)
+    for dumps, loads in zip(writers, readers[::-1], strict=True):
+        found = loads(dumps([array]))[0]
+        np.testing.assert_array_equal(found, array)
+        assert (found.dtype, found.flags.f_contiguous) == (array.dtype, array.flags.f_contiguous)
+        assert found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda node: node.pop("__loader__"),
+        lambda node: node.update(content="[1]"),
+        lambda node: node.update(content="{}"),
+        lambda node: node.update(content=None),
+        lambda node: node.clear(),
+    ],
+)
+def test_changed_nodes_are_refused(change):
+    changed = BytesIO()
+    with (
+        zipfile.ZipFile(BytesIO(model_files.to_archive([1]))) as old,
+        zipfile.ZipFile(changed, "w") as new,
+    ):
+        schema = json.loads(old.read("schema.json"))
+        change(schema["content"][0])
+        new.writestr("schema.json", json.dumps(schema))
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        model_files.from_archive(changed.getvalue())
+
+
+def test_keys_must_be_strings():
+    with pytest.raises(model_files.NotPlainError, match=r"builtins\.int"):
+        model_files.from_archive(io.dumps({1: 2}))
+
+
+def test_a_compressed_schema_is_refused_before_it_is_read(monkeypatch):
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(model_files.SCHEMA, " " * 100_000 + "{}")
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(model_files.NotPlainError, match="compressed"):
+        model_files.from_archive(buffer.getvalue())
+
+
+def test_equal_values_give_equal_bytes_at_any_time(monkeypatch):
+    value = {"weights": np.arange(3.0), "names": ["a", "b"]}
+    first = model_files.to_archive(value)
+    monkeypatch.setattr(time, "time", lambda: 2e9)
+    assert model_files.to_archive(value) == first

@@ -3,9 +3,9 @@
 import pytest
 from numba import njit
 
+from dropglm.base.progress import about_to_compile, before_compiling
 from dropglm.cli import terminal
 from dropglm.core.maths.compile import KernelCompiler
-from dropglm.core.maths.compile_notice import about_to_compile, before_compiling
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from typer.main import get_command
 import dropglm as package
 from dropglm import TextClassifier, cli, datasets
 from dropglm.base.errors import UserError
-from dropglm.base.extras import import_extra
 from dropglm.base.files import FileError, replacing
+from dropglm.base.imports import import_extra
 from dropglm.base.progress import in_words
 from dropglm.base.registry import lookup
 from dropglm.cli.app import app

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from dropglm import LogisticRegression
 from dropglm.core.design import Design
-from dropglm.core.l2_weights import LabeledRows, naive_bayes
+from dropglm.core.l2_weights import CountsInMemory, naive_bayes_weights
 from tests.linear.test_fits import words
 
 
@@ -27,7 +27,7 @@ def test_naive_bayes_weights_equal_a_given_array_of_weights(rng):
 def test_no_weight_exceeds_ten_thousand(rng):
     X, y = words(rng)
     X[:, 5] = 1.0  # tells nothing
-    weights = naive_bayes([LabeledRows(Design(X), y[:, None].astype(float), np.ones(60))])
+    weights = naive_bayes_weights([CountsInMemory(Design(X), y[:, None].astype(float), np.ones(60))])
     assert weights.max() == pytest.approx(1e4)
 
 
@@ -67,8 +67,10 @@ def test_passes_of_both_fits_are_counted(rng):
     X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]
     settings = {"dropout": 0.4, "l2": 0.1, "discount": 0.3}
     first = LogisticRegression(**settings, l2_weights="naive_bayes", tol=1e-2).fit(X, y, X_unlabeled=U)
-    guesses = LabeledRows(Design(U), first.predict_proba(U)[:, [1]], np.ones(40))
-    weights = naive_bayes([LabeledRows(Design(X), y[:, None].astype(float), np.ones(60)), guesses])[:, 0]
+    guesses = CountsInMemory(Design(U), first.predict_proba(U)[:, [1]], np.ones(40))
+    weights = naive_bayes_weights(
+        [CountsInMemory(Design(X), y[:, None].astype(float), np.ones(60)), guesses]
+    )[:, 0]
     second = clone(first).set_params(l2_weights=weights, tol=1e-6, warm_start=True)
     second.coef_, second.intercept_ = first.coef_, first.intercept_
     second.fit(X, y, X_unlabeled=U)

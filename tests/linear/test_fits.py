@@ -77,16 +77,16 @@ def small_pieces(monkeypatch):
 
     A loop is shared if several threads work on it.
     """
-    for loops in ("design.design", "maths.vectors", "objective.row_term"):
+    for loops in ("design.design", "maths.vectors", "objective"):
         monkeypatch.setattr(f"dropglm.core.{loops}.PIECE", 1)
-    monkeypatch.setattr("dropglm.core.objective.row_term.COMPILED_PIECE", 1)
-    shared, lead = set(), shared_loops._Crew.lead
+    monkeypatch.setattr("dropglm.core.objective.COMPILED_PIECE", 1)
+    shared, run = set(), shared_loops._HelperThreads.run
 
-    def noted(crew, loop, *arguments):
+    def noted(helper_threads, loop, *arguments):
         shared.add(loop.__name__)
-        lead(crew, loop, *arguments)
+        run(helper_threads, loop, *arguments)
 
-    monkeypatch.setattr(shared_loops._Crew, "lead", noted)
+    monkeypatch.setattr(shared_loops._HelperThreads, "run", noted)
     return shared
 
 
@@ -97,7 +97,7 @@ def test_the_number_of_threads_does_not_change_the_result(name, form, rng, monke
     X, y = words(rng)
     one, two = (clone(MODELS[name]).set_params(n_jobs=k).fit(form(X), y) for k in (1, 2))
     # Passes over rows and columns, and the algebra of the solver.
-    assert shared >= {"gather" if sparse.issparse(form(X)) else "scatter", "_move", "_multiply", "_combine"}
+    assert shared >= {"_gather" if sparse.issparse(form(X)) else "_scatter", "_move", "_multiply", "_combine"}
     assert_array_equal(one.coef_, two.coef_)
     for ours, theirs in zip(one.result_.history, two.result_.history, strict=True):
         assert_array_equal(ours, theirs)

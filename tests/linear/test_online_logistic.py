@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dropglm import LogisticRegression, OnlineLogisticRegression
 from dropglm.core.online import RULES, AdaGrad, DivergenceError, DropoutDescent, Rule
-from dropglm.core.online.kernels import take_steps
+from dropglm.core.online.learner import take_steps
 
 SETTINGS = [
     *(OnlineLogisticRegression(rule) for rule in RULES),

@@ -229,7 +229,7 @@ def test_nested_threads_do_not_deadlock(expectation, rng, monkeypatch):
     fits.start()
     fits.join(timeout=300)
     assert not fits.is_alive()
-    assert {"scatter", "ray_by_rows"} <= shared
+    assert {"_scatter", "_ray_by_rows"} <= shared
     for model in models:
         assert_array_equal(model.coef_, expected.coef_)
 

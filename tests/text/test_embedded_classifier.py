@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score, cross_validate
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model, save_model
-from dropglm.base import model_files, plain_archive
+from dropglm.base import model_files
 from dropglm.text.comparison import compare_with_baseline
 from dropglm.text.embeddings import PROBES
 
@@ -283,7 +283,7 @@ def test_damaged_heads_are_refused(tmp_path):
         {"coef": head["coef"]},
     ):
         content = {"format": model_files.FORMAT, "kind": "TextClassifier"}
-        path.write_bytes(plain_archive.dumps(content | {"state": state | {"embedding": damaged}}))
+        path.write_bytes(model_files.to_archive(content | {"state": state | {"embedding": damaged}}))
         with pytest.raises(model_files.ModelFileError, match="damaged model file"):
             load_model(path)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model
-from dropglm.base import plain_archive
+from dropglm.base import model_files
 from dropglm.base.model_files import ModelFileError
 from dropglm.text.fitted_model import load_fitted_model
 from dropglm.text.online_text_model import OnlineTextModel
@@ -70,7 +70,7 @@ def test_a_model_that_is_read_and_written_again_is_the_same_file(make, tmp_path)
     load_fitted_model(tmp_path / "first").save(tmp_path / "second")
     load_model(tmp_path / "first").save(tmp_path / "third")
     first, second, third = (
-        plain_archive.loads((tmp_path / name).read_bytes()) for name in ("first", "second", "third")
+        model_files.from_archive((tmp_path / name).read_bytes()) for name in ("first", "second", "third")
     )
     np.testing.assert_equal(second, first)
     np.testing.assert_equal(third, first)

@@ -135,7 +135,7 @@ def test_invalid_input_raises_and_does_not_change_the_model(stream):
 
 
 def test_damaged_files_are_refused(stream, tmp_path):
-    from dropglm.base import model_files, plain_archive
+    from dropglm.base import model_files
 
     model = trained(*stream)
     damages = {
@@ -165,7 +165,7 @@ def test_damaged_files_are_refused(stream, tmp_path):
         }
         damage(state)
         content = {"format": model_files.FORMAT, "kind": "OnlineTextClassifier", "state": state}
-        (tmp_path / name).write_bytes(plain_archive.dumps(model_files.to_plain(content)))
+        (tmp_path / name).write_bytes(model_files.to_archive(model_files.to_plain(content)))
         with pytest.raises(ModelFileError, match=f"damaged model file: {reasons.get(name, '')}"):
             load_model(tmp_path / name)
     model.save(tmp_path / "good")

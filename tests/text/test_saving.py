@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model
 from dropglm.core.families import Family
-from dropglm.core.l2_weights import L2_WEIGHTS, L2Weights, uniform
+from dropglm.core.l2_weights import L2_WEIGHTS, L2Weights, uniform_weights
 from dropglm.core.noise import Dropout, Gaussian
 from dropglm.core.penalties import EXPECTATIONS, Expectation, Quadratic
 from tests.text.synthetic import random_text
@@ -98,7 +98,7 @@ class OwnPenalty(Quadratic):
         ({"dropout": Gaussian(0.5)}, "dropout=Gaussian"),
         ({"expectation": OwnPenalty}, "expectation=OwnPenalty"),
         ({"expectation": Expectation("own", {Family: OwnPenalty})}, "expectation=Expectation"),
-        ({"l2_weights": L2Weights(lambda rows: uniform(rows))}, "l2_weights=L2Weights"),
+        ({"l2_weights": L2Weights(lambda rows: uniform_weights(rows))}, "l2_weights=L2Weights"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -1,8 +1,10 @@
-"""Errors about what users pass: one sentence each, which names the parameter.
+"""Errors about what users pass: one sentence each, which names the parameter; and where warnings point to.
 
 They are a ``ValueError`` or a ``TypeError`` for those who call the library. The command line recognises them
 by their class and names its options in them; an error of any other class is a defect of this package.
 """
+
+import sys
 
 
 class UserError(Exception):
@@ -53,3 +55,14 @@ class ClusterError(UserError, RuntimeError):
 
 class TooLargeError(MemoryError, UserError):  # in this order, else it cannot be pickled
     """Data that does not fit into memory; the message names the size and a remedy."""
+
+
+def stacklevel() -> int:
+    """Return the ``stacklevel`` with which a warning points to the user's own line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None:
+        package = frame.f_globals.get("__name__", "").split(".")[0]
+        if package not in ("dropglm", "sklearn"):
+            break
+        frame, level = frame.f_back, level + 1
+    return level

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of device memory and of managed memory
 

@@ -1,4 +1,7 @@
-"""Progress of long work on standard error: a bar in a terminal, occasional lines in a log."""
+"""Progress of long work on standard error: a bar in a terminal, occasional lines in a log.
+
+Also a notice for users who wait while functions are compiled; it must not import the compiler.
+"""
 
 import shutil
 import sys
@@ -244,3 +247,25 @@ def in_words(seconds: float) -> str:
 
 def _plural(number: int, unit: str) -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
+_notices: list[Callable[[], None]] = []
+
+
+def before_compiling(notice: Callable[[], None] | None) -> None:
+    """Call ``notice`` once, right before the first function that is not on disk is compiled; None: nothing.
+
+    Examples
+    --------
+    >>> before_compiling(lambda: print("This takes a moment."))
+    >>> about_to_compile()
+    This takes a moment.
+    >>> about_to_compile()
+    """
+    _notices[:] = [] if notice is None else [notice]
+
+
+def about_to_compile() -> None:
+    """Give the notice, unless it has been given."""
+    while _notices:
+        _notices.pop()()

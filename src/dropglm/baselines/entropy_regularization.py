@@ -22,12 +22,12 @@ from dropglm.core.design import AnyDesign
 from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.l2_weights import L2_WEIGHTS
 from dropglm.core.noise import NO_NOISE
-from dropglm.core.objective import Block, Labels, Objective
+from dropglm.core.objective import Labels, Objective, WeightedRows
 from dropglm.core.penalties import Penalty, RowPenalty
-from dropglm.core.penalties.base import Slopes
-from dropglm.core.problem import Problem
+from dropglm.core.penalties.base import PenaltyGradient
+from dropglm.core.problem import Problem, Task
 from dropglm.core.solvers import LBFGS
-from dropglm.core.warning import warn_unless_converged
+from dropglm.linear.convergence import warn_unless_converged
 from dropglm.linear.linear_model import LogisticModel
 from dropglm.linear.validation import check_classification, check_settings
 from dropglm.places.rows import rows_of
@@ -145,7 +145,7 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
         features: Any = rows.prepare(Multinomial if joint else Logistic, [], fit_intercept=self.fit_intercept)
         (problem,) = rows.problems(L2_WEIGHTS["uniform"])
         solver = LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads)
-        beta, intercept, result = problem.solve(None, self.l2, 0.0, solver)
+        beta, intercept, result = Task(problem, None, self.l2, 0.0).solve(solver)
         if data.X_unlabeled is not None and self.entropy_weight > 0.0:
             function = entropy_objective(problem, self.l2 * problem.labeled_l2_weights, self.entropy_weight)
             theta, result = solver.minimize(function, function.join(beta, intercept))
@@ -173,10 +173,10 @@ def entropy_objective(problem: Problem, l2: np.ndarray, entropy_weight: float) -
     assert weights is not None
     blocks = [
         # The entropy of labelled rows has weight 0.
-        Block(features.labeled, np.zeros_like(problem.weights), Labels(problem.y, problem.weights)),
-        Block(features.unlabeled, entropy_weight * weights),
+        WeightedRows(features.labeled, np.zeros_like(problem.weights), Labels(problem.y, problem.weights)),
+        WeightedRows(features.unlabeled, entropy_weight * weights),
     ]
-    return Objective.of_blocks(
+    return Objective.of_rows(
         blocks,
         problem.family,
         MultinomialEntropy() if problem.family.several else Entropy(),
@@ -208,10 +208,10 @@ class MultinomialEntropy(Penalty):
 
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return Σ_i w_i H_i with its gradient in β and in the intercept."""
         eta = design.dot(beta) + intercept
         p, log_p = Multinomial.mean(eta), eta - Multinomial.log_partition(eta)[:, None]
         H = -(p * log_p).sum(axis=1)
         slopes = -weights[:, None] * p * (log_p + H[:, None])
-        return float(weights @ H), Slopes(design.transposed_dot(slopes), slopes.sum(axis=0))
+        return float(weights @ H), PenaltyGradient(design.transposed_dot(slopes), slopes.sum(axis=0))

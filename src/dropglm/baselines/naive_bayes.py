@@ -33,10 +33,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError
+from dropglm.base.errors import InputError, stacklevel
 from dropglm.core.families import Multinomial
 from dropglm.core.predictions import indicators
-from dropglm.core.warning import stacklevel
 from dropglm.linear.linear_model import LinearClassifier, LogisticModel
 from dropglm.linear.validation import check_features, check_labels, check_settings
 

@@ -17,8 +17,8 @@ from typing import Any
 import typer
 
 from dropglm.base.errors import ClusterError, InputError, InputTypeError, TooLargeError, UserError
-from dropglm.base.extras import BrokenPackageError
 from dropglm.base.files import FileError
+from dropglm.base.imports import BrokenPackageError
 from dropglm.cli import INTERRUPTED, causes, is_interrupt, terminal
 from dropglm.cli.options import option_name
 

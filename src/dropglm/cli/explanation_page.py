@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 from dropglm.cli.terminal import printable
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.pages import COLORS, ResultTable, figure, page

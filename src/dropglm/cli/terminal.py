@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dropglm.base.progress import clear_bar, is_terminal
-from dropglm.core.maths.compile_notice import before_compiling
+from dropglm.base.progress import before_compiling, clear_bar, is_terminal
 
 if TYPE_CHECKING:
     from dropglm.text.metrics import Disagreement

@@ -19,10 +19,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class FeatureOrder:
-    """The features of a fit that occur, in the order of its coefficients.
+class AnyFeatures(ABC):
+    """The features of a fit that occur, in the order of its coefficients, wherever its rows are.
 
-    A feature that occurs in no row has coefficient 0 and is left out.
+    A feature that occurs in no row has coefficient 0 and is left out. Several problems may share the features
+    and be solved together.
 
     Parameters
     ----------
@@ -98,10 +99,6 @@ class FeatureOrder:
         coef = np.zeros((beta.shape[1], self.d), beta.dtype)
         coef[:, self.order] = beta.T
         return coef
-
-
-class AnyFeatures(FeatureOrder, ABC):
-    """The features of a fit, wherever its rows are, and how to solve several problems that share them."""
 
     @property
     @abstractmethod
@@ -199,7 +196,7 @@ class Features(FeaturesOfRows):
         widths = X.widths if in_blocks else (X.shape[1],)
         orders, designs = [], []
         for number in range(len(widths)):
-            matrices = [_by_rows(_block(part, number), X.dtype) for part in given]
+            matrices = [_by_rows(part.blocks[number] if in_blocks else part, X.dtype) for part in given]
             orders.append(frequency_order(*matrices, threads=threads))
             designs.append(
                 [Design(part, order=orders[-1], threads=threads).by_columns() for part in matrices]
@@ -227,10 +224,6 @@ class Features(FeaturesOfRows):
         Threads without an item help with the loops over the rows of the others.
         """
         return each(work, items, self.threads)
-
-
-def _block(X: Any, number: int) -> Matrix:
-    return X.blocks[number] if isinstance(X, Blocks) else X
 
 
 def _by_rows(X: Any, dtype: np.dtype) -> Matrix:

@@ -6,25 +6,26 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Real
+from operator import add
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dropglm.base import checks
 from dropglm.base.blocks import PerBlock, values_by_block
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.gpu_arrays import concatenate
 from dropglm.base.registry import lookup
 from dropglm.core.design import AnyDesign
-from dropglm.core.features import FeatureOrder
-from dropglm.core.warning import stacklevel
+from dropglm.core.features import AnyFeatures
 
 # Log ratios closer to 0 than this are replaced by it, so no weight exceeds 10,000.
 SMALLEST_LOG_RATIO = 0.01
 
 
-class CountedRows(Protocol):
+class NaiveBayesCounts(Protocol):
     """Rows with labels, which may be predicted probabilities, as far as the weights of l2 depend on them."""
 
     @property
@@ -50,11 +51,11 @@ class CountedRows(Protocol):
     def counts(self) -> np.ndarray:
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
 
-    def block(self, place: int) -> "CountedRows":
+    def block(self, place: int) -> "NaiveBayesCounts":
         """Return the rows with the features of one block."""
 
 
-class LabeledRows(NamedTuple):
+class CountsInMemory(NamedTuple):
     """Rows with labels in memory."""
 
     design: AnyDesign
@@ -90,7 +91,7 @@ class LabeledRows(NamedTuple):
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
         return self.design.transposed_dot(self.weights[:, None] * np.hstack([self.y, 1.0 - self.y]))
 
-    def block(self, place: int) -> "LabeledRows":
+    def block(self, place: int) -> "CountsInMemory":
         """Return the rows with the features of one block."""
         return self._replace(design=self.design.blocks[place].design)
 
@@ -102,8 +103,8 @@ class L2Weights:
     Attributes
     ----------
     compute : callable
-        Returns the weights, of shape (d, K), given a list of ``CountedRows`` that starts with the labelled
-        rows.
+        Returns the weights, of shape (d, K), given a list of ``NaiveBayesCounts`` that starts with those of
+        the labelled rows.
     counts_unlabeled : bool
         Whether a second fit uses weights that also count the unlabelled rows, with the labels that the first
         fit predicts.
@@ -113,18 +114,18 @@ class L2Weights:
         Whether the weights depend on the labels, and so differ between folds and classes.
     """
 
-    compute: Callable[[Sequence[CountedRows]], np.ndarray]
+    compute: Callable[[Sequence[NaiveBayesCounts]], np.ndarray]
     counts_unlabeled: bool = False
     left_out: frozenset[int] = frozenset()
     uses_labels: bool = True
 
 
-def uniform(rows: Sequence[CountedRows]) -> np.ndarray:
+def uniform_weights(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
     """Return 1 for every feature."""
     return np.ones(rows[0].shape, rows[0].dtype)
 
 
-def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
+def naive_bayes_weights(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
     """Return 1/r_j², where r_j is the log ratio of a feature's frequencies in the class and in the others.
 
     Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
@@ -134,7 +135,7 @@ def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
     """
     if any(part.smallest < 0.0 for part in rows):
         raise InputError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
-    in_class, in_others = np.hsplit(_sum([part.counts() for part in rows]), 2)
+    in_class, in_others = np.hsplit(reduce(add, [part.counts() for part in rows]), 2)
     smoothing = sum(part.weight for part in rows) / rows[0].weight
     # Features that occur only in rows without weight or label are not part of the vocabulary.
     seen = in_class + in_others > 0.0
@@ -144,23 +145,19 @@ def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
     return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].dtype) ** -2
 
 
-def _sum(counts: Sequence[Any]) -> Any:
-    return counts[0] if len(counts) == 1 else sum(counts[1:], counts[0])
-
-
 L2_WEIGHTS: dict[str, L2Weights] = {
-    "uniform": L2Weights(uniform, uses_labels=False),
-    "naive_bayes": L2Weights(naive_bayes),
-    "naive_bayes_unlabeled": L2Weights(naive_bayes, counts_unlabeled=True),
+    "uniform": L2Weights(uniform_weights, uses_labels=False),
+    "naive_bayes": L2Weights(naive_bayes_weights),
+    "naive_bayes_unlabeled": L2Weights(naive_bayes_weights, counts_unlabeled=True),
 }
 
 
-def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
+def l2_weights_from(given: Any, features: AnyFeatures) -> L2Weights:
     """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given weights."""
     if not isinstance(given, PerBlock):
         return _rule(given, features)
     values = values_by_block(given, features.block_count, "l2_weights")
-    left_out = frozenset(number for number, value in enumerate(values) if _is_infinite(value))
+    left_out = frozenset(k for k, value in enumerate(values) if isinstance(value, Real) and value == np.inf)
     if len(left_out) == len(values):
         raise InputError("l2_weights leaves out every block; give at least one block a finite weight.")
     rules = {
@@ -169,7 +166,7 @@ def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
         if number not in left_out
     }
 
-    def compute(rows: Sequence[CountedRows]) -> np.ndarray:
+    def compute(rows: Sequence[NaiveBayesCounts]) -> np.ndarray:
         weights = []
         for place, number in enumerate(rows[0].block_numbers):
             counted = rows if rules[number].counts_unlabeled else rows[:1]
@@ -193,11 +190,7 @@ def counts_unlabeled(given: Any) -> bool:
     return isinstance(values, (list, tuple)) and any(counts_unlabeled(value) for value in values)
 
 
-def _is_infinite(value: Any) -> bool:
-    return isinstance(value, Real) and value == np.inf
-
-
-def _rule(given: Any, features: FeatureOrder, block: int | None = None) -> L2Weights:
+def _rule(given: Any, features: AnyFeatures, block: int | None = None) -> L2Weights:
     """Return the rule for all features, or for the block of that number."""
     if isinstance(given, str):
         found = lookup(L2_WEIGHTS, given, "l2_weights")

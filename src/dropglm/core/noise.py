@@ -9,8 +9,8 @@ which support certain kinds of noise, and Monte Carlo, which draws samples.
 
 If the features come in several blocks, each with its own noise, s² is the sum over the blocks.
 
-``NOISES`` lists the kinds of noise; ``Together`` combines independent ones, ``NoiseByBlock`` has one per
-block of the features.
+``Together`` combines independent kinds of noise, ``NoiseByBlock`` has one per block of the features. Users
+give numbers, ``dropout`` and ``noise_std``; ``settings.noise_from`` makes a noise of them.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ from dropglm.base.errors import InputError
 from dropglm.core.design import AnyDesign, Matrix
 from dropglm.core.maths import vectors
 
-__all__ = ["NOISES", "NO_NOISE", "Dropout", "Gaussian", "Noise", "NoiseByBlock", "Together"]
+__all__ = ["NO_NOISE", "Dropout", "Gaussian", "Noise", "NoiseByBlock", "Together"]
 
 
 class Noise(ABC):
@@ -356,6 +356,3 @@ class NoiseByBlock(Noise):
         """Return a noised copy of the blocks."""
         noised = [noise.sample(block, rng) for noise, block in zip(self.noises, X.blocks, strict=True)]
         return Blocks(*noised)
-
-
-NOISES: dict[str, type[Noise]] = {"dropout": Dropout, "gaussian": Gaussian}

@@ -13,10 +13,10 @@ import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.core.families import Family
-from dropglm.core.features import FeatureOrder
-from dropglm.core.l2_weights import L2_WEIGHTS, CountedRows, L2Weights, LabeledRows
+from dropglm.core.features import AnyFeatures
+from dropglm.core.l2_weights import L2_WEIGHTS, CountsInMemory, L2Weights, NaiveBayesCounts
 from dropglm.core.noise import Noise
-from dropglm.core.objective import Block, Coefficients, Labels, Objective, semi_supervised
+from dropglm.core.objective import Coefficients, Labels, Objective, WeightedRows, semi_supervised
 from dropglm.core.penalties import Penalty
 from dropglm.core.solvers import LBFGS, Callback, Result
 
@@ -25,7 +25,7 @@ ROUGH_TOL = 1e-2
 
 # Called after each iteration with its number, the objective and a function that returns β and b; a true
 # return value stops the fit.
-Watch = Callable[[int, float, Callable[[], Coefficients]], bool]
+IterationCallback = Callable[[int, float, Callable[[], Coefficients]], bool]
 
 
 class Solution(NamedTuple):
@@ -40,7 +40,7 @@ class Solution(NamedTuple):
 class Problem:
     """Rows, labels and weights of a fit.
 
-    The penalty, l2 and the discount are arguments of ``solve``, since all points of a grid share the rest.
+    The penalty, l2 and the discount belong to a ``Task``, since all points of a grid share the rest.
     """
 
     features: Any
@@ -52,18 +52,6 @@ class Problem:
     l2_weights: L2Weights = L2_WEIGHTS["uniform"]
     labels_first: bool = False
     mean: np.ndarray | None = None  # the mean row, if it is already known
-
-    def solve(
-        self,
-        penalty: Penalty | None,
-        l2: float,
-        discount: float,
-        solver: LBFGS,
-        start: Coefficients | None = None,
-        watch: Watch | None = None,
-    ) -> Solution:
-        """Minimise the objective; without ``start``, from the model with β = 0."""
-        return self.solve_task(Task(self, penalty, l2, discount, start, watch), solver)
 
     def solve_task(self, task: "Task", solver: LBFGS) -> Solution:
         """Minimise the objective of a task of this problem."""
@@ -84,7 +72,7 @@ class Problem:
 
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
         """Return the function to minimise, given λ of every coefficient and the discount α."""
-        return Objective.of_blocks(
+        return Objective.of_rows(
             semi_supervised(self._labeled, self._unlabeled, discount if penalty is not None else 0.0),
             self.family,
             penalty,
@@ -109,11 +97,11 @@ class Problem:
     @cached_property
     def labeled_l2_weights(self) -> np.ndarray:
         """Weights of l2, from the labelled rows alone; shape (d, K)."""
-        return self.l2_weights.compute([self.counted_rows()])
+        return self.l2_weights.compute([self.labeled_counts()])
 
     def l2_weights_with_predictions(self, coefficients: Coefficients) -> np.ndarray:
         """Return the weights of l2 when unlabelled rows count with their predicted labels; shape (d, K)."""
-        return self.l2_weights.compute([self.counted_rows(), self.predicted_rows(coefficients)])
+        return self.l2_weights.compute([self.labeled_counts(), self.predicted_counts(coefficients)])
 
     @property
     def some_unlabeled(self) -> bool:
@@ -133,7 +121,7 @@ class Problem:
         """Return whether a feature without additive noise is never negative and occurs in one class only."""
         if self.family.several:
             return False
-        rows = self.counted_rows(weighted=False)
+        rows = self.labeled_counts(weighted=False)
         for place, number in enumerate(rows.block_numbers):
             block = rows.block(place)
             if noise.of_block(number).absolute or block.smallest < 0.0:
@@ -143,27 +131,27 @@ class Problem:
                 return True
         return False
 
-    def counted_rows(self, *, weighted: bool = True) -> CountedRows:
+    def labeled_counts(self, *, weighted: bool = True) -> NaiveBayesCounts:
         """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
         weights = self.weights if weighted else (self.weights > 0.0).astype(np.float64)
-        return LabeledRows(self.features.labeled, self.y, weights)
+        return CountsInMemory(self.features.labeled, self.y, weights)
 
-    def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
+    def predicted_counts(self, coefficients: Coefficients) -> NaiveBayesCounts:
         """Return the unlabelled rows with the labels that these coefficients predict."""
         (beta, intercept), unlabeled = coefficients, self._unlabeled
         assert unlabeled is not None
         predicted = self.family.mean(unlabeled.design.dot(beta) + intercept)
-        return LabeledRows(unlabeled.design, predicted, unlabeled.penalty_weights)
+        return CountsInMemory(unlabeled.design, predicted, unlabeled.penalty_weights)
 
     @property
-    def _labeled(self) -> Block:
-        return Block(self.features.labeled, self.weights, Labels(self.y, self.weights))
+    def _labeled(self) -> WeightedRows:
+        return WeightedRows(self.features.labeled, self.weights, Labels(self.y, self.weights))
 
     @property
-    def _unlabeled(self) -> Block | None:
+    def _unlabeled(self) -> WeightedRows | None:
         if self.features.unlabeled is None or self.unlabeled_weights is None:
             return None
-        return Block(self.features.unlabeled, self.unlabeled_weights)
+        return WeightedRows(self.features.unlabeled, self.unlabeled_weights)
 
     @cached_property
     def _mean(self) -> np.ndarray:
@@ -172,24 +160,24 @@ class Problem:
 
 
 class Task(NamedTuple):
-    """A problem with the settings of a fit."""
+    """A problem with the settings of a fit; without ``start``, the fit starts at the model with β = 0."""
 
     problem: Any  # a Problem
     penalty: Penalty | None
     l2: float
     discount: float
     start: Coefficients | None = None
-    watch: Watch | None = None
+    callback: IterationCallback | None = None
 
     def solve(self, solver: LBFGS) -> Solution:
-        """Solve the problem alone."""
+        """Minimise the objective."""
         return self.problem.solve_task(self, solver)
 
 
 class StagedFit(Protocol):
     """One fit, or several at once, that go through the stages."""
 
-    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, with_callback: bool = False) -> None:
         """Minimise the objectives of a stage, from the coefficients so far."""
 
     def count_predictions(self) -> None:
@@ -213,7 +201,7 @@ def run_stages(fit: StagedFit, tasks: Sequence[Task], solver: LBFGS) -> None:
     if problem.l2_weights.counts_unlabeled and problem.some_unlabeled:
         fit.solve(rough, discounts)
         fit.count_predictions()
-    fit.solve(solver, discounts, watched=True)
+    fit.solve(solver, discounts, with_callback=True)
 
 
 class _Fit:
@@ -227,12 +215,12 @@ class _Fit:
         self.weights = task.problem.labeled_l2_weights
         self.passes = 0  # over the rows, in all stages
 
-    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
-        problem, watch = self.task.problem, self.task.watch
-        objective = problem.objective(self.task.penalty, self.task.l2 * self.weights, float(discounts[0]))
-        callback = _callback(watch, objective) if watched and watch is not None else None
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, with_callback: bool = False) -> None:
+        task = self.task
+        objective = task.problem.objective(task.penalty, task.l2 * self.weights, float(discounts[0]))
+        callback = _solver_callback(task.callback, objective) if with_callback and task.callback else None
         theta = objective.join(*self.coefficients)
-        theta, self.result = problem.minimize(solver, objective, theta, callback)
+        theta, self.result = task.problem.minimize(solver, objective, theta, callback)
         self.coefficients = objective.split(theta)
         self.passes += self.result.passes
 
@@ -240,8 +228,8 @@ class _Fit:
         self.weights = self.task.problem.l2_weights_with_predictions(self.coefficients)
 
 
-def _callback(watch: Watch, objective: Objective) -> Callback:
-    return lambda number, point: watch(number, point.value, lambda: objective.split(point.theta))
+def _solver_callback(callback: IterationCallback, objective: Objective) -> Callback:
+    return lambda number, point: callback(number, point.value, lambda: objective.split(point.theta))
 
 
 def is_one_sided(signed: np.ndarray, unsigned: np.ndarray) -> np.ndarray:
@@ -249,7 +237,7 @@ def is_one_sided(signed: np.ndarray, unsigned: np.ndarray) -> np.ndarray:
     return (np.abs(signed) >= unsigned * (1.0 - 1e-6)) & (unsigned > 0.0)
 
 
-def diverging_because(problem: Problem, penalty: Penalty | None, l2: float, solution: Solution) -> str | None:
+def divergence_reason(problem: Problem, penalty: Penalty | None, l2: float, solution: Solution) -> str | None:
     """Return why the coefficients can grow without bound, or None if there is no sign of it."""
     if l2 and problem.labeled_l2_weights.any():
         return None
@@ -267,7 +255,7 @@ def diverging_because(problem: Problem, penalty: Penalty | None, l2: float, solu
 
 
 def previous_coefficients(
-    estimator: Any, features: FeatureOrder, shape: tuple[int, int]
+    estimator: Any, features: AnyFeatures, shape: tuple[int, int]
 ) -> Coefficients | None:
     """Return the coefficients of the previous fit, or None; ``shape`` is that of the new ones."""
     if not hasattr(estimator, "coef_"):

@@ -1,4 +1,7 @@
-"""``noising_penalty``, and how the names and numbers that users give become objects."""
+"""How the names and numbers that users give become families, noise and penalties; and ``noising_penalty``.
+
+The kinds of noise themselves, and what they do to a predictor, are in ``noise``.
+"""
 
 from typing import Any, Literal, TypedDict, Unpack, overload
 

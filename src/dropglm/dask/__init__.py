@@ -6,7 +6,7 @@ that of rows in partitions anywhere (``places.partitions.rows``) and of the loca
 here inherit.
 """
 
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 
 import_extra("distributed", "dask", "dropglm.dask needs")
 

@@ -25,8 +25,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.base.progress import Progress
 from dropglm.datasets.dataset import Archive, ArchiveMember, DatasetError, Row, StoredTable
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.base.progress import in_words
 from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun
 from dropglm.experiments.results import Lines

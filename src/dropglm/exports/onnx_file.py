@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dropglm.base.errors import InputError
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.exports.model_parts import FINAL_SIGMA, SIGMA, TextModelParts, around_sigma, lower_case, matching
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.ngrams.tokens import HTML_TAG

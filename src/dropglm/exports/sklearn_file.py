@@ -9,8 +9,8 @@ from zipfile import ZIP_DEFLATED
 
 import numpy as np
 
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.base.registry import lookup
 from dropglm.text.fitted_model import AnyTextModel
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dropglm.base.lazy import lazy_names
+from dropglm.base.imports import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.labelling.journal import Journal, JournalError

@@ -17,7 +17,7 @@ from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
 from dropglm.core.objective import Coefficients
 from dropglm.core.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
-from dropglm.core.problem import Watch
+from dropglm.core.problem import IterationCallback
 from dropglm.linear.validation import check_settings
 from dropglm.places.rows import TrainingData
 
@@ -70,7 +70,7 @@ class FitCallbacks:
         """Whether problems are solved one after the other, as the tasks of callbacks must be."""
         return self.fit_task is not None
 
-    def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> Watch | None:
+    def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> IterationCallback | None:
         """Return the function to call after each iteration of the next problem, or None if nobody observes.
 
         ``attributes`` turns β and b into the attributes of an estimator that is fitted so far.

@@ -12,10 +12,10 @@ from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.l2_weights import L2Weights, l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.penalties import Expectation, Penalty
-from dropglm.core.problem import Solution, Task, diverging_because, previous_coefficients
+from dropglm.core.problem import Solution, Task, divergence_reason, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import Result
-from dropglm.core.warning import warn_no_minimum, warn_unless_converged
+from dropglm.linear.convergence import warn_no_minimum, warn_unless_converged
 from dropglm.linear.linear_model import (
     CallbackSupportMixin,
     FitCallbacks,
@@ -229,14 +229,14 @@ PerBlock, default="uniform"
                     }
 
                 start = None if initial is None else (initial[0][:, classes], initial[1][classes])
-                watch = callbacks.next_problem(attributes)
-                return Task(problems[k], penalty, self.l2, self.discount, start, watch)
+                callback = callbacks.next_problem(attributes)
+                return Task(problems[k], penalty, self.l2, self.discount, start, callback)
 
             def store(k: int, solution: Solution) -> tuple[Result, str | None]:
                 classes = slice(None) if joint else slice(k, k + 1)
                 coef[classes], intercept[classes] = features.expand(solution.beta), solution.intercept
                 callbacks.problem_solved()
-                return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
+                return solution.result, divergence_reason(problems[k], penalty, self.l2, solution)
 
             solver = replace(rows.solver(self.tol, self.max_iter), threads=features.threads)
             numbers = range(len(problems))

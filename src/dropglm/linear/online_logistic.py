@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dropglm.base import checks
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.core.design import Design
-from dropglm.core.design.storage import BinaryRows, CsrRows, Rows, read_only
+from dropglm.core.design.storage import BinaryRows, CsrRows, StoredRows, read_only
 from dropglm.core.maths.compile import kernel
 from dropglm.linear.linear_model import LogisticModel
 from dropglm.linear.online_model import OnlineModel
@@ -240,7 +240,7 @@ def _check_type(model: Any, kind: type) -> None:
         raise InputTypeError(f"model must be a {kind.__name__} of dropglm, got {model!r}.")
 
 
-def rows_if_valid(X: Any) -> Rows | None:
+def rows_if_valid(X: Any) -> StoredRows | None:
     """Return the rows of a CSR matrix that is valid, finite, sorted and without zeros; None for all others.
 
     scikit-learn's checks, ours and those of ``Design`` read a matrix four times, which takes half as long as

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.core.design.storage import Rows
+from dropglm.core.design.storage import StoredRows
 from dropglm.core.online import DivergenceError, Learner, ProgressiveScores, Rule, State, rule_from
-from dropglm.core.online.kernels import BETA, SUM
+from dropglm.core.online.learner import BETA, SUM
 from dropglm.core.predictions import LogisticPredictions, indicators, predictors
 
 MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
@@ -92,12 +92,12 @@ class OnlineModel(LogisticPredictions):
         fixed["rule"] = type(rule), tuple(rule._replace(rate=0.0))
         return fixed
 
-    def _learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
+    def _learn_rows(self, rows: StoredRows, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Do what ``partial_fit`` does, for rows already checked and with class numbers as labels."""
         self._learn(self._unchanged_rule(), rows, numbers, weights, np.arange(len(numbers)))
 
     def _learn(
-        self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
+        self, rule: Any, rows: StoredRows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
     ) -> None:
         self._check_fitted()
         self._current = {}

@@ -11,9 +11,9 @@ from dropglm.base.errors import InputError
 from dropglm.core.families import Family, Linear, Poisson
 from dropglm.core.l2_weights import l2_weights_from
 from dropglm.core.noise import Noise
-from dropglm.core.problem import previous_coefficients
+from dropglm.core.problem import Task, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
-from dropglm.core.warning import warn_unless_converged
+from dropglm.linear.convergence import warn_unless_converged
 from dropglm.linear.linear_model import CallbackSupportMixin, FitCallbacks, SparsifyMixin, with_callbacks
 from dropglm.linear.validation import check_regression
 from dropglm.places.rows import TrainingRows, rows_of
@@ -128,9 +128,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         solver = replace(rows.solver(self.tol, self.max_iter), threads=features.threads)
         start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
         with FitCallbacks(self, rows.data, 1) as callbacks:
-            solution = problem.solve(
-                penalty, self.l2, self.discount, solver, start, callbacks.next_problem(attributes)
-            )
+            callback = callbacks.next_problem(attributes)
+            solution = Task(problem, penalty, self.l2, self.discount, start, callback).solve(solver)
 
             self._set_fitted(
                 **attributes(solution.beta, solution.intercept),

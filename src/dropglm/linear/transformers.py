@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
-from dropglm.core.latent.decomposition import (
+from dropglm.core.latent import (
     SingularVectors,
+    products,
     single_threaded_blas,
     singular_vectors,
     squared_norm,
 )
-from dropglm.core.latent.products import products
 
 
 # scikit-learn must not turn the blocks into a table, whatever its setting for the output of transformers.

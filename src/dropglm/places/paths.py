@@ -18,7 +18,7 @@ import numpy as np
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.objective import Coefficients
 from dropglm.core.penalties import Penalty
-from dropglm.core.problem import Problem
+from dropglm.core.problem import Problem, Task
 from dropglm.core.solvers import LBFGS, Status
 
 
@@ -152,7 +152,7 @@ class FitPath:
         l2, discount = candidate.params["l2"], candidate.params["discount"]
         solver = replace(solver, threads=self.rows.features.threads)
         start = self._solutions.start_of(place)
-        beta, intercept, result = self.problem.solve(candidate.penalty, l2, discount, solver, start)
+        beta, intercept, result = Task(self.problem, candidate.penalty, l2, discount, start).solve(solver)
         self._solutions.add(place, (beta, intercept))
         if next(self._finished) == len(self.candidates):
             del self.problem  # its l2 weights need memory

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.base.errors import InputError
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 
 # Distinguishable on a white background, also with colour vision deficiency (after Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6A00", "#56B4E9")

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.core.maths.compile import fused_kernel
-from dropglm.core.maths.normal import exp_of_nonpositive
-from dropglm.core.maths.softplus import softplus
+from dropglm.core.maths.softplus import exp_of_nonpositive, softplus
 from dropglm.core.objective import Coefficients
 from dropglm.core.predictions import all_classes
 

@@ -29,7 +29,7 @@ from dropglm.core.objective import Coefficients
 from dropglm.core.penalties import Penalty
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
-from dropglm.core.warning import warn_unless_all_converged
+from dropglm.linear.convergence import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
 from dropglm.places.paths import Candidate, WantedFits
 from dropglm.places.rows import TrainingRows

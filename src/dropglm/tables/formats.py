@@ -19,8 +19,8 @@ from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
+from dropglm.base.imports import import_extra
 from dropglm.base.registry import quoted
 from dropglm.tables import separated
 from dropglm.tables.errors import UNLABELED_HINT, EmptyTableError, RowError, TableError, listed, suggestion

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError
+from dropglm.base.errors import InputError, stacklevel
 from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
@@ -146,8 +146,6 @@ X_unlabeled, or --unlabeled on the command line.
 def warn_about_classes(counts: Mapping[Any, int | None]) -> None:
     """Warn of classes that may be mistakes; see ``class_hints``."""
     for hint in class_hints(counts):
-        from dropglm.core.warning import stacklevel  # imports scikit-learn
-
         warnings.warn(hint, stacklevel=stacklevel())
 
 

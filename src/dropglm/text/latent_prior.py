@@ -24,8 +24,7 @@ from scipy import sparse
 from dropglm.base.blocks import Blocks, PerBlock
 from dropglm.base.threads import PIECE as ONE_PIECE
 from dropglm.base.threads import each
-from dropglm.core.latent import singular_vectors
-from dropglm.core.latent.decomposition import single_threaded_blas, squared_norm
+from dropglm.core.latent import single_threaded_blas, singular_vectors, squared_norm
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.ngrams.matrix import inverse_document_frequencies

@@ -8,7 +8,7 @@ import numpy as np
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.registry import lookup
 from dropglm.core.online import RULES, ProgressiveScores, State
-from dropglm.core.online.kernels import BETA_TOTAL, SUM, UPDATED
+from dropglm.core.online.learner import BETA_TOTAL, SUM, UPDATED
 from dropglm.core.predictions import FittedLogistic
 from dropglm.linear.online_model import OnlineModel
 from dropglm.text.explanation import NgramWeight, top_ngrams

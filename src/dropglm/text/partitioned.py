@@ -18,8 +18,7 @@ from sklearn.base import clone
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
-from dropglm.core.latent.decomposition import single_threaded_blas, singular_space, squared_norm
-from dropglm.core.latent.products import products
+from dropglm.core.latent import products, single_threaded_blas, singular_space, squared_norm
 from dropglm.places.partitions import Engine, Rows
 from dropglm.places.partitions.checkpoint import checkpoint_folder
 from dropglm.places.partitions.contents import naming, partition_name

@@ -18,10 +18,9 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks
-from dropglm.base.errors import InputError
+from dropglm.base.errors import InputError, stacklevel
 from dropglm.base.progress import Progress
 from dropglm.core.l2_weights import counts_unlabeled
-from dropglm.core.warning import stacklevel
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of

@@ -4,7 +4,7 @@ An application consists of routes, the files of a page and ``SecurityMiddleware`
 uvicorn. Nothing here is imported unless one of these commands runs.
 """
 
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 
 
 def require_server(purpose: str) -> None:

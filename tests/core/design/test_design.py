@@ -48,7 +48,7 @@ def check_verbs(design, X, beta, rng, rtol=1e-12):
 
     B = rng.normal(size=(d, 3)).astype(beta.dtype)
     assert_allclose(design.dot(B), X @ B, rtol=rtol, atol=rtol)
-    assert_array_equal(design.block(1, 4).toarray(), X[1:4])
+    assert_array_equal(design.csr_rows(1, 4).toarray(), X[1:4])
     assert design.nnz == np.count_nonzero(X)
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from dropglm.core.maths.compile import kernel
 from dropglm.core.maths.instructions import add_to, look_at
-from dropglm.core.maths.shared_loops import cuts_by_cost, even_cuts, share, take_piece
+from dropglm.core.maths.shared_loops import cuts_by_cost, even_cuts, run_shared_loop, take_piece
 
 
 @kernel
@@ -26,7 +26,7 @@ def test_every_piece_is_done_once(threads):
     for size in (1, 7, 1000):
         x = np.zeros(size, np.int64)
         for calls in range(1, 21):
-            share(add_one, even_cuts(size, 3), threads, x)
+            run_shared_loop(add_one, even_cuts(size, 3), threads, x)
             assert (x == calls).all()
 
 
@@ -46,11 +46,11 @@ def test_an_error_on_any_thread_is_raised(threads, where):
     for _ in range(20):
         x = np.zeros(1000, np.int64)
         with pytest.raises(MemoryError):
-            share(fail_at, even_cuts(1000, 1), threads, where, x)
+            run_shared_loop(fail_at, even_cuts(1000, 1), threads, where, x)
         assert x[where] == 0
     # The threads are ready for the next loop.
     x[:] = 0
-    share(fail_at, even_cuts(1000, 1), threads, -1, x)
+    run_shared_loop(fail_at, even_cuts(1000, 1), threads, -1, x)
     assert (x == 1).all()
 
 
@@ -58,7 +58,7 @@ def test_many_threads_may_share_loops_at_the_same_time():
     def work(number):
         x = np.zeros(5000, np.int64)
         for _ in range(50):
-            share(add_one, even_cuts(5000, 10), 3, x)
+            run_shared_loop(add_one, even_cuts(5000, 10), 3, x)
         return (x == 50).all()
 
     with ThreadPoolExecutor(8) as pool:
@@ -69,10 +69,10 @@ def test_many_threads_may_share_loops_at_the_same_time():
 @pytest.mark.filterwarnings("ignore:This process")  # newer versions of Python warn about threads
 def test_a_forked_process_starts_threads_of_its_own():
     x = np.zeros(100, np.int64)
-    share(add_one, even_cuts(100, 10), 2, x)
+    run_shared_loop(add_one, even_cuts(100, 10), 2, x)
     child = os.fork()
     if child == 0:
-        share(add_one, even_cuts(100, 10), 2, x)
+        run_shared_loop(add_one, even_cuts(100, 10), 2, x)
         os._exit(0 if (x == 2).all() else 1)
     assert os.waitpid(child, 0)[1] == 0
 

@@ -5,7 +5,7 @@ import numpy as np
 from dropglm.core.design import Design
 from dropglm.core.families import FAMILIES
 from dropglm.core.noise import Dropout, Gaussian, Together
-from dropglm.core.objective import Block, Labels, Objective, semi_supervised
+from dropglm.core.objective import Labels, Objective, WeightedRows, semi_supervised
 from dropglm.core.penalties import EXPECTATIONS
 from dropglm.core.penalties.monte_carlo import MonteCarlo
 from tests.storages import real
@@ -42,13 +42,15 @@ def objective_of(
     y = targets(family, 9, rng)
     w = rng.uniform(0.5, 2.0, size=9)
     blocks = semi_supervised(
-        Block(store(X), w, Labels(y, w)), Block(store(X_unlabeled), rng.uniform(0.5, 2.0, size=5)), discount
+        WeightedRows(store(X), w, Labels(y, w)),
+        WeightedRows(store(X_unlabeled), rng.uniform(0.5, 2.0, size=5)),
+        discount,
     )
     for block in blocks:
         block.design.threads = threads
     l2 = rng.uniform(0.1, 1.0, size=(6, y.shape[1]))
     penalty = penalty_of(expectation, family, noise)
-    return Objective.of_blocks(
+    return Objective.of_rows(
         blocks, FAMILIES[family], penalty, l2, fit_intercept=fit_intercept, threads=threads
     )
 

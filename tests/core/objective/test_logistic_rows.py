@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dropglm.core.design import Design
 from dropglm.core.families import Logistic
 from dropglm.core.noise import Dropout
-from dropglm.core.objective import Block, Labels
-from dropglm.core.objective.row_term import RowTerm
-from dropglm.core.penalties.gaussian import GaussianLogistic
+from dropglm.core.objective import Labels, RowTerm, WeightedRows
+from dropglm.core.penalties.closed_forms import GaussianLogistic
 
 
 @pytest.mark.parametrize("noisy", [True, False])
@@ -18,7 +17,7 @@ def test_compiled_rows_agree_with_numpy(noisy, labelled, rng):
     X, w, pi = rng.normal(size=(n, d)), rng.random(n), rng.random(n)
     labels = Labels((rng.random((n, 1)) < 0.5).astype(float), w) if labelled else None
     penalty = GaussianLogistic(Logistic, Dropout(0.4)) if noisy else None
-    compiled, general = (RowTerm(Block(Design(X), pi, labels), Logistic, penalty) for _ in range(2))
+    compiled, general = (RowTerm(WeightedRows(Design(X), pi, labels), Logistic, penalty) for _ in range(2))
     general.compiled = False
     assert compiled.compiled
     start, direction = ((30.0 * rng.normal(size=(d, 1)), rng.normal(size=1)) for _ in range(2))
@@ -31,5 +30,5 @@ def test_compiled_rows_agree_with_numpy(noisy, labelled, rng):
         ends = [line.arrive(step, beta) for line in lines]
         for name in ("value", "by_beta", "by_intercept", "eta", "s2"):
             assert_allclose(getattr(ends[0], name), getattr(ends[1], name), rtol=1e-8, atol=1e-8)
-    compiled.block.design.threads = 3
+    compiled.rows.design.threads = 3
     assert_array_equal(compiled.at(*start).by_beta, by_beta)

@@ -6,7 +6,7 @@ from scipy import sparse
 from dropglm import noising_penalty
 from dropglm.core.design import Design
 from dropglm.core.families import FAMILIES
-from dropglm.core.objective import Block, Labels, Objective, semi_supervised
+from dropglm.core.objective import Labels, Objective, WeightedRows, semi_supervised
 from tests.core.objective.cases import CASES, NOISE, objective_of, penalty_of, somewhere, targets
 from tests.oracles import central_difference
 from tests.storages import DESIGNS, real
@@ -65,9 +65,9 @@ def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(expectation, fam
     X, X_unlabeled = 0.5 * real(rng, n=9), 0.5 * real(rng, n=5)
     y, w, v = targets(family, 9, rng), rng.uniform(0.5, 2, 9), rng.uniform(0.5, 2, 5)
     K, alpha = y.shape[1], 0.3
-    labeled, unlabeled = Block(Design(X), w, Labels(y, w)), Block(Design(X_unlabeled), v)
+    labeled, unlabeled = WeightedRows(Design(X), w, Labels(y, w)), WeightedRows(Design(X_unlabeled), v)
     ridge = rng.uniform(0.1, 1.0, size=(6, K))
-    objective = Objective.of_blocks(
+    objective = Objective.of_rows(
         semi_supervised(labeled, unlabeled, alpha), FAMILIES[family], penalty_of(expectation, family), ridge
     )
     beta, b = 0.3 * rng.normal(size=(6, K)), 0.2 * rng.normal(size=K)
@@ -108,9 +108,11 @@ def test_a_weight_of_two_equals_a_repeated_row_also_without_labels(expectation, 
 
     def objective(rows, unlabeled_rows, w, v):
         blocks = semi_supervised(
-            Block(Design(X[rows]), w, Labels(y[rows], w)), Block(Design(X_unlabeled[unlabeled_rows]), v), 0.5
+            WeightedRows(Design(X[rows]), w, Labels(y[rows], w)),
+            WeightedRows(Design(X_unlabeled[unlabeled_rows]), v),
+            0.5,
         )
-        return Objective.of_blocks(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
+        return Objective.of_rows(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
 
     weighted = objective(
         np.arange(7), np.arange(5), np.array([2.0, 1, 1, 1, 3, 1, 1]), np.array([1.0, 2, 1, 1, 1])
@@ -129,8 +131,8 @@ def test_the_objective_is_a_sum_over_blocks(expectation, family, rng):
     ridge = np.ones((6, y.shape[1]))
 
     def objective(*cuts):
-        blocks = [Block(Design(X[rows]), w[rows], Labels(y[rows], w[rows])) for rows in cuts]
-        return Objective.of_blocks(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
+        blocks = [WeightedRows(Design(X[rows]), w[rows], Labels(y[rows], w[rows])) for rows in cuts]
+        return Objective.of_rows(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
 
     whole, cut = objective(slice(None)), objective(slice(0, 3), slice(3, 8))
     theta = somewhere(whole, rng)
@@ -151,8 +153,8 @@ def test_the_preconditioner_is_the_hessians_diagonal_at_zero(expectation, family
 
 def test_a_discount_of_zero_leaves_the_unlabelled_rows_out(rng):
     w = np.ones(3)
-    labeled = Block(Design(np.eye(3)), w, Labels(np.eye(3)[:, :1], w))
-    unlabeled = Block(Design(np.eye(3)), w)
+    labeled = WeightedRows(Design(np.eye(3)), w, Labels(np.eye(3)[:, :1], w))
+    unlabeled = WeightedRows(Design(np.eye(3)), w)
     assert semi_supervised(labeled, unlabeled, 0.0) == [labeled]
     assert semi_supervised(labeled, None, 0.7) == [labeled]
     shares = [block.penalty_weights for block in semi_supervised(labeled, unlabeled, 0.5)]
@@ -195,15 +197,15 @@ def test_the_variance_is_not_negative_where_all_coefficients_vanish():
     """s² - 2s² + s² is 0 but for rounding, which has either sign."""
     rng = np.random.default_rng(3)
     X, y, w = rng.normal(size=(300, 6)), np.ones((300, 1)), np.ones(300)
-    objective = Objective.of_blocks(
-        [Block(Design(X), w, Labels(y, w))],
+    objective = Objective.of_rows(
+        [WeightedRows(Design(X), w, Labels(y, w))],
         FAMILIES["logistic"],
         penalty_of("gaussian", "logistic"),
         np.ones((6, 1)),
     )
     point = objective.at(somewhere(objective, rng))
     end = objective.along(point, -point.theta).arrive(1.0)
-    assert end.shares[0].s2.min() >= 0.0
+    assert end.term_values[0].s2.min() >= 0.0
 
 
 def test_noise_of_strength_zero_gives_no_penalty(rng):

@@ -14,8 +14,7 @@ from scipy.optimize import minimize
 from dropglm.core.design import Design
 from dropglm.core.online import RULES as NAMES
 from dropglm.core.online import Arow, DropoutDescent, Learner, Sgd, State
-from dropglm.core.online.kernels import BETA, SUM, take_steps
-from dropglm.core.online.learner import squared_sizes
+from dropglm.core.online.learner import BETA, SUM, squared_sizes, take_steps
 from tests.core.online.reference import RULES, Reference, sigmoid
 
 

@@ -3,13 +3,15 @@
 import numpy as np
 
 from dropglm.core.families import FAMILIES
-from dropglm.core.noise import NOISES, Dropout, Gaussian, Together
+from dropglm.core.noise import Dropout, Gaussian, Together
 from dropglm.core.penalties import EXPECTATIONS
 from dropglm.core.penalties.monte_carlo import MonteCarlo
 
-STRENGTH = {"dropout": 0.4, "gaussian": 0.5}
-NOISE_CASES = {name: noise(STRENGTH.get(name, 0.5)) for name, noise in NOISES.items()}
-NOISE_CASES["both"] = Together((Dropout(0.4), Gaussian(0.5)))
+NOISE_CASES = {
+    "dropout": Dropout(0.4),
+    "gaussian": Gaussian(0.5),
+    "both": Together((Dropout(0.4), Gaussian(0.5))),
+}
 
 
 def _refused(penalty, family, noise):

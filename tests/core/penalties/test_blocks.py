@@ -67,7 +67,7 @@ def test_the_gradient_is_the_slope_for_every_noise_of_every_block(name, noises, 
 @pytest.mark.parametrize("name", [name for name in PENALTIES if "monte_carlo" not in name])  # other samples
 def test_the_same_noise_in_every_block_is_that_of_one_matrix(name, rng):
     parts = [store(rng) for store in STORAGES.values()]
-    joined = Design(np.hstack([part.block(0, 7).toarray() for part in parts]))
+    joined = Design(np.hstack([part.csr_rows(0, 7).toarray() for part in parts]))
     noise = NOISES["both"]
     penalty, K = build(name, NoiseByBlock((noise,) * len(parts)))
     beta, _, b = coefficients(rng, joined.shape[1], K)

@@ -61,7 +61,7 @@ def test_those_who_watch_see_the_coefficients_of_all_classes(y):
 
     seen = []
     problem = ProblemOnGpu(FeaturesOnGpu(rows("csr", n=N)), Multinomial, np.eye(3)[y], np.ones(N))
-    task = Task(problem, None, 1.0, 0.0, watch=lambda n_iter, value, where: seen.append((value, where())))
+    task = Task(problem, None, 1.0, 0.0, callback=lambda n_iter, value, where: seen.append((value, where())))
     (solution,) = ProblemOnGpu.solve_together([task], LBFGS())
     value, (beta, intercept) = seen[-1]
     assert len(seen) == solution.result.n_iter > 1

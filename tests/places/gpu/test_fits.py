@@ -107,7 +107,7 @@ def test_every_setting_of_the_solver_holds(settings):
     cpu = Problem(Features(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
     cuda = ProblemOnGpu(FeaturesOnGpu(X), Logistic, cpu.y, cpu.weights)
     usual, expected, found = (
-        problem.solve(None, 0.3, 0.0, LBFGS(**given)).result.history
+        Task(problem, None, 0.3, 0.0).solve(LBFGS(**given)).result.history
         for problem, given in ((cpu, {}), (cpu, settings), (cuda, settings))
     )
     assert not np.array_equal(usual.objective, expected.objective)
@@ -119,7 +119,7 @@ def test_a_longer_memory_than_a_gpu_has_is_refused():
     X, y = data()
     problem = ProblemOnGpu(FeaturesOnGpu(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
     with pytest.raises(ValueError, match="at most 10 steps, got memory=11; use a smaller number, or device="):
-        problem.solve(None, 1.0, 0.0, LBFGS(memory=11))
+        Task(problem, None, 1.0, 0.0).solve(LBFGS(memory=11))
 
 
 def test_unlabelled_rows_too_large_for_the_type_get_the_same_error():

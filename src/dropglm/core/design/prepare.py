@@ -5,18 +5,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dropglm.core.design.storage import (
-    BinaryRows,
-    CsrRows,
-    Matrix,
-    column,
-    read_only,
-    span,
-    store,
-    value,
-)
+from dropglm.core.design.storage import BinaryRows, CsrRows, Matrix, column, read_only, span, store, value
 from dropglm.core.maths.compile import kernel
-from dropglm.core.maths.shared_loops import cuts_by_cost, even_cuts, number_of_pieces, share, take_piece
+from dropglm.core.maths.shared_loops import (
+    cuts_by_cost,
+    even_cuts,
+    number_of_pieces,
+    run_shared_loop,
+    take_piece,
+)
 
 # Entries per piece.
 CHUNK = 1 << 17
@@ -48,7 +45,7 @@ def _survey(csr: Matrix, threads: int) -> tuple[bool, bool, bool]:
     rows: Any = store(csr, ones=False)
     cuts = cuts_by_cost(rows.indptr, number_of_pieces(csr.nnz, CHUNK))
     found = np.empty((len(cuts) - 1, 3), np.bool_)
-    share(_look, cuts, threads, rows.indptr, rows.indices, rows.values, found)
+    run_shared_loop(_look, cuts, threads, rows.indptr, rows.indices, rows.values, found)
     return bool(found[:, 0].all()), bool(found[:, 1].all()), bool(found[:, 2].all())
 
 
@@ -87,12 +84,8 @@ def _counts_by_chunk(
     chunks = min(threads, MAX_CHUNKS, number_of_pieces(indptr[-1], CHUNK))
     cuts = cuts_by_cost(indptr, chunks)
     counts = np.empty((len(cuts) - 1, d), np.int64)
-    share(_count, cuts, threads, indptr, indices, counts)
-    if len(counts) == 1:
-        return cuts, counts, counts[0].copy()
-    totals = np.empty(d, np.int64)
-    share(_add_chunks, even_cuts(d, 1 << 15), threads, counts, totals)
-    return cuts, counts, totals
+    run_shared_loop(_count, cuts, threads, indptr, indices, counts)
+    return cuts, counts, counts.sum(axis=0)
 
 
 def reordered(X: Matrix, order: np.ndarray) -> Matrix:
@@ -120,10 +113,10 @@ def transposed(
     indptr = np.zeros(len(order) + 1, np.int64)
     np.cumsum(totals[order], out=indptr[1:])
     places = counts  # the same memory: where the entries of each feature in each chunk begin
-    share(_set_places, even_cuts(len(order), 1 << 15), threads, order, indptr, places)
+    run_shared_loop(_set_places, even_cuts(len(order), 1 << 15), threads, order, indptr, places)
     indices = np.empty(indptr[-1], np.uint16 if n <= 1 << 16 else np.uint32)
     values = np.empty(0) if isinstance(rows, BinaryRows) else np.empty_like(rows.values)
-    share(_transpose, cuts, threads, rows, places, indices, values)
+    run_shared_loop(_transpose, cuts, threads, rows, places, indices, values)
     if isinstance(rows, BinaryRows):
         return BinaryRows(read_only(indptr), read_only(indices))
     return CsrRows(read_only(indptr), read_only(indices), read_only(values))
@@ -168,19 +161,6 @@ def _count(cuts, tickets, indptr, indices, counts):
             own[j] = 0
         for k in range(indptr[cuts[piece]], indptr[cuts[piece + 1]]):
             own[indices[k]] += 1
-        piece = take_piece(tickets)
-
-
-@kernel
-def _add_chunks(cuts, tickets, counts, totals):
-    """Set the number of entries of each column in all chunks."""
-    piece = take_piece(tickets)
-    while piece < cuts.size - 1:
-        for j in range(cuts[piece], cuts[piece + 1]):
-            total = 0
-            for chunk in range(counts.shape[0]):
-                total += counts[chunk, j]
-            totals[j] = total
         piece = take_piece(tickets)
 
 

@@ -44,7 +44,7 @@ class BinaryRows(NamedTuple):
     indices: np.ndarray
 
 
-Rows = DenseRows | CsrRows | BinaryRows
+StoredRows = DenseRows | CsrRows | BinaryRows
 
 SPAN: dict[type, Callable] = {
     DenseRows: lambda rows, i: (0, rows.values.shape[1]),
@@ -63,17 +63,17 @@ VALUE: dict[type, Callable] = {
 }
 
 
-def span(rows: Rows, i: int) -> Any:
+def span(rows: StoredRows, i: int) -> Any:
     """Return the first entry of row i, and the last one plus 1."""
     return SPAN[type(rows)](rows, i)
 
 
-def column(rows: Rows, k: int) -> Any:
+def column(rows: StoredRows, k: int) -> Any:
     """Return the column of entry k."""
     return COLUMN[type(rows)](rows, k)
 
 
-def value(rows: Rows, i: int, k: int) -> Any:
+def value(rows: StoredRows, i: int, k: int) -> Any:
     """Return the value of entry k of row i, as float64."""
     return VALUE[type(rows)](rows, i, k)
 
@@ -98,7 +98,7 @@ def _value(rows, i, k):
     return VALUE.get(_storage_class(rows))
 
 
-def store(X: Matrix, *, ones: bool | None) -> Rows:
+def store(X: Matrix, *, ones: bool | None) -> StoredRows:
     """Return X in the smallest of the three forms, sharing X's arrays where their types allow.
 
     ``ones`` says whether all entries of a sparse X are ones; see ``prepare.canonical``.
@@ -112,7 +112,7 @@ def store(X: Matrix, *, ones: bool | None) -> Rows:
     return CsrRows(indptr, indices, read_only(X.data))
 
 
-def entries_before(rows: Rows) -> np.ndarray:
+def entries_before(rows: StoredRows) -> np.ndarray:
     """Return the number of stored entries before each row, and in total."""
     if isinstance(rows, DenseRows):
         n, d = rows.values.shape

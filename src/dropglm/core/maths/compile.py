@@ -3,7 +3,7 @@
 A ``kernel`` is a loop over rows: compiled on first use, cached on disk, and run without the GIL so that
 threads help. Its variants give the compiler a little more freedom. ``inlined`` marks a formula that is used
 inside kernels: it is expanded where it is called, since the compiler vectorises only loops that it sees
-completely. A ``part`` of a kernel is a function of its own, which takes less time to compile. LLVM expands
+completely. A ``kernel_helper`` is a function of its own, which takes less time to compile. LLVM expands
 it as well if it is small, so that it is rarely slower.
 """
 
@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.extending import register_jitable
 
-from dropglm.core.maths.compile_notice import about_to_compile
+from dropglm.base.progress import about_to_compile
 
 
 class KernelCompiler(Compiler):
@@ -83,10 +83,7 @@ COMMON: dict[str, Any] = {
 
 
 def _kernel(**options: Any) -> Callable[[Callable], Any]:
-    def compiled(function: Callable) -> Any:
-        return on_disk(njit(function, nogil=True, **COMMON, **options))
-
-    return compiled
+    return lambda function: on_disk(njit(function, nogil=True, **COMMON, **options))
 
 
 # No fast-math: with it LLVM turns the sum over a sparse row into hardware gathers, which took 16.7 ms where
@@ -102,8 +99,8 @@ summing_kernel = _kernel(fastmath={"contract", "nsz", "reassoc"})
 
 inlined = njit(inline="always", **COMMON)
 
-# Without an entry point for Python either: only kernels call a part.
-part = njit(**COMMON | {"no_cpython_wrapper": True})
+# Without an entry point for Python either: only kernels call a helper.
+kernel_helper = njit(**COMMON | {"no_cpython_wrapper": True})
 
 # A rule that Python, kernels and the kernels of a GPU use.
 also_compiled: Any = register_jitable

@@ -10,7 +10,7 @@ A loop over pieces is written as ::
                 x[i] *= 2.0
             piece = take_piece(tickets)
 
-    share(double, cuts, threads, x)
+    run_shared_loop(double, cuts, threads, x)
 
 The pieces do not depend on the number of threads. Where each piece has its own place for its results, and
 they are added in order, neither do the results.
@@ -46,7 +46,7 @@ IN_PYTHON: bool = getattr(config, "DISABLE_JIT", False)
 GLANCES = 10_000
 
 
-def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments: Any) -> None:
+def run_shared_loop(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments: Any) -> None:
     """Call ``loop(cuts, tickets, *arguments)`` on several threads, and return when every piece is finished.
 
     Parameters
@@ -73,16 +73,16 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
         loop(cuts, tickets, *arguments)
         return
     try:
-        crew = _free_crews.pop()
+        helper_threads = _idle_helpers.pop()
     except IndexError:
-        crew = _Crew()
-    crew.lead(loop, helpers, cuts, tickets, *arguments)
-    _free_crews.append(crew)
+        helper_threads = _HelperThreads()
+    helper_threads.run(loop, helpers, cuts, tickets, *arguments)
+    _idle_helpers.append(helper_threads)
     if tickets[0] >= FAILED:  # and no thread has taken another piece
         raise MemoryError("A loop that several threads share ran out of memory.")
 
 
-class _Crew:
+class _HelperThreads:
     """Threads that help with loops. They live as long as the process.
 
     A loop is announced on a board of numbers, which the threads watch in compiled code. So they need no lock
@@ -94,7 +94,7 @@ class _Crew:
         self.calls: SimpleQueue[None] = SimpleQueue()  # wakes threads up
         self.size = 0
 
-    def lead(self, loop: Callable[..., None], helpers: int, *arguments: Any) -> None:
+    def run(self, loop: Callable[..., None], helpers: int, *arguments: Any) -> None:
         """Share a loop with so many threads; start more of them if necessary, and wake those that sleep."""
         while self.size < helpers:
             Thread(target=self._work, name=f"dropglm {self.size}", daemon=True).start()
@@ -110,12 +110,12 @@ class _Crew:
             self.calls.get()
 
 
-# Crews without a loop, the last one used at the end. There are as many as loops were shared at the same time.
-_free_crews: list[_Crew] = []
+# Those without a loop, the last one used at the end; as many as loops were shared at the same time.
+_idle_helpers: list[_HelperThreads] = []
 
 # A forked process has no threads but its own.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_crews.clear)
+    os.register_at_fork(after_in_child=_idle_helpers.clear)
 
 
 loop: Any = None  # of ``_lead``; each copy of it has its own
@@ -169,7 +169,7 @@ def take_piece(tickets):
     return add_to(tickets, 0, 1)
 
 
-def total(sums: np.ndarray) -> np.ndarray:
+def sum_over_pieces(sums: np.ndarray) -> np.ndarray:
     """Return the sum over the pieces, in order; a single piece is not copied."""
     return sums[0] if len(sums) == 1 else sums.sum(axis=0)
 

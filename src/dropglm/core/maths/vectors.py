@@ -9,7 +9,7 @@ loops only if indices cannot be negative.
 import numpy as np
 
 from dropglm.core.maths.compile import summing_kernel
-from dropglm.core.maths.shared_loops import even_cuts, share, take_piece
+from dropglm.core.maths.shared_loops import even_cuts, run_shared_loop, take_piece
 
 # Entries of a vector per piece.
 PIECE = 1 << 15
@@ -25,7 +25,7 @@ def dot(a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:
     """
     cuts = even_cuts(len(a), PIECE)
     sums = np.zeros(len(cuts) - 1)
-    share(_dot, cuts, threads, a, b, sums)
+    run_shared_loop(_dot, cuts, threads, a, b, sums)
     return float(sums.sum())
 
 
@@ -44,7 +44,7 @@ def _dot(cuts, tickets, a, b, sums):
 def moved(start: np.ndarray, step: float, direction: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return start + step · direction."""
     end = np.empty_like(start)
-    share(_move, even_cuts(len(start), PIECE), threads, start, float(step), direction, end)
+    run_shared_loop(_move, even_cuts(len(start), PIECE), threads, start, float(step), direction, end)
     return end
 
 

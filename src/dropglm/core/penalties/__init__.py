@@ -6,15 +6,17 @@ that the method supports.
 
 from dropglm.core.families import Family, Linear, Logistic, Multinomial, Poisson
 from dropglm.core.penalties.base import Expectation, Penalty, RowPenalty
-from dropglm.core.penalties.exact import ExactLogistic, ExactPoisson
-from dropglm.core.penalties.gaussian import (
+from dropglm.core.penalties.closed_forms import (
     GaussianLogistic,
     GaussianPoisson,
+    MultinomialQuadratic,
+    Quadratic,
     gaussian_logistic,
     gaussian_poisson,
+    quadratic,
 )
+from dropglm.core.penalties.exact import ExactLogistic, ExactPoisson
 from dropglm.core.penalties.monte_carlo import MonteCarlo
-from dropglm.core.penalties.quadratic import MultinomialQuadratic, Quadratic, quadratic
 
 # For the linear family A is a parabola, so its second-order expansion is the expectation itself.
 EXPECTATIONS: dict[str, Expectation] = {
@@ -30,6 +32,10 @@ EXPECTATIONS: dict[str, Expectation] = {
 # Row penalties at a single row, for compiled loops on the CPU and on GPUs: each function takes η, s² and the
 # family's A'' and A''' at η, and returns r and its derivatives with respect to η and s². ``rows`` has the
 # same formulas for arrays; tests compare the two. Other penalties have no compiled form.
-POINTWISE = {Quadratic: quadratic, GaussianLogistic: gaussian_logistic, GaussianPoisson: gaussian_poisson}
+POINTWISE_PENALTIES = {
+    Quadratic: quadratic,
+    GaussianLogistic: gaussian_logistic,
+    GaussianPoisson: gaussian_poisson,
+}
 
 __all__ = ["EXPECTATIONS", "Expectation", "MonteCarlo", "Penalty", "RowPenalty"]

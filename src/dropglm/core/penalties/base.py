@@ -16,7 +16,7 @@ from dropglm.core.noise import Noise
 PIECE = 1 << 12
 
 
-class Slopes(NamedTuple):
+class PenaltyGradient(NamedTuple):
     """The gradient of a penalty."""
 
     beta: np.ndarray  # (d, K), in the design's dtype
@@ -75,7 +75,7 @@ class Penalty(ABC):
     @abstractmethod
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and its derivatives with respect to β and the intercept."""
 
 
@@ -121,11 +121,11 @@ class RowPenalty(Penalty):
 
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and ∇R(β) = Xᵀ r_η + (∂s²/∂β)ᵀ r_s², for any noise and storage."""
         value, slopes = self._forward(design, beta, intercept, weights)
         gradient = self.noise.pull_back(design, beta[:, 0], slopes)
-        return value, Slopes(gradient[:, None], slopes[:, 0].sum(keepdims=True))
+        return value, PenaltyGradient(gradient[:, None], slopes[:, 0].sum(keepdims=True))
 
     def _forward(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray

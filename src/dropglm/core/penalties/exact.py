@@ -28,11 +28,11 @@ from numba import literal_unroll
 from dropglm.base.errors import InputError
 from dropglm.core.design import AnyDesign
 from dropglm.core.design.storage import column, span, value
-from dropglm.core.families import Family
+from dropglm.core.families import Family, logistic
 from dropglm.core.maths.compile import inlined, kernel, summing_kernel
-from dropglm.core.maths.normal import polynomial
+from dropglm.core.maths.softplus import polynomial
 from dropglm.core.noise import Dropout, Gaussian, Noise
-from dropglm.core.penalties.base import Penalty, Slopes
+from dropglm.core.penalties.base import Penalty, PenaltyGradient
 
 LAST = 8.6
 DIGITS = 28.0  # -log of the step's largest error, 7e-13
@@ -70,7 +70,7 @@ class ExactPenalty(Penalty):
         weights: np.ndarray,
         *,
         with_gradient: bool = True,
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and its gradient, which is empty unless it is asked for."""
         b, coef = intercept[0], beta[:, 0]
         noises = [(self.noise.of_block(number), columns) for number, columns, _ in design.blocks]
@@ -97,7 +97,7 @@ class ExactPenalty(Penalty):
         if with_gradient:
             for noise, columns in noises:
                 gradient[columns] += noise.shrinkage(coef[columns], r_v)
-        return float(r.sum()), Slopes(gradient[:, None], r_b.sum(keepdims=True))
+        return float(r.sum()), PenaltyGradient(gradient[:, None], r_b.sum(keepdims=True))
 
 
 def _dropout_rate(noise: Noise) -> float:
@@ -131,11 +131,9 @@ def _add_logistic_rows(blocks, beta, b, v, weights, first, last, answers, gradie
             im[m] *= shrink * over_sinh
             slope_b += im[m]
             slope_v += 0.5 * t * re[m]
-        e = math.exp(-abs(eta))
-        p = (1.0 if eta >= 0.0 else e) / (1.0 + e)
-        w = weights[i]
+        w, p = weights[i], logistic(eta)[1]
         # η/2 + log 2 - softplus(η) = log 2 - |η|/2 - log(1 + e^-|η|)
-        answers[i, 0] = w * (h * total + math.log(2.0) - 0.5 * abs(eta) - math.log1p(e))
+        answers[i, 0] = w * (h * total + math.log(2.0) - 0.5 * abs(eta) - math.log1p(math.exp(-abs(eta))))
         answers[i, 1] = w * (h * slope_b + 0.5 - p)
         answers[i, 2] = w * h * slope_v
         if gradient.size:

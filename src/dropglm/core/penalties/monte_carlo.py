@@ -19,7 +19,7 @@ from dropglm.base import checks
 from dropglm.core.design import AnyDesign, Matrix
 from dropglm.core.families import Family
 from dropglm.core.noise import Noise
-from dropglm.core.penalties.base import Penalty, Slopes
+from dropglm.core.penalties.base import Penalty, PenaltyGradient
 
 # Entries of one noised copy: copies stay in the cache, and additive noise does not fill the memory.
 BLOCK = 1 << 18
@@ -74,7 +74,7 @@ class MonteCarlo(Penalty):
 
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and its gradient."""
         n = design.shape[0]
         values, slopes = np.zeros(n), np.zeros((n, len(intercept)))
@@ -102,7 +102,7 @@ class MonteCarlo(Penalty):
                 out[part.columns] -= part.X.T @ correction
 
         gradient = design.sum_over_rows(add, *beta.shape, pieces=self.row_ranges(design))
-        return float(values.sum()), Slopes(gradient, slopes.sum(axis=0))
+        return float(values.sum()), PenaltyGradient(gradient, slopes.sum(axis=0))
 
     def row_ranges(self, design: AnyDesign) -> list[tuple[int, int]]:
         """Return ranges of rows whose copies are drawn together."""
@@ -120,7 +120,7 @@ class MonteCarlo(Penalty):
         parts = []
         for number, place, block in design.blocks:
             noise = self.noise.of_block(number)
-            X, columns = _narrowed(block.block(first, last), full=noise.absolute > 0)
+            X, columns = _narrowed(block.csr_rows(first, last), full=noise.absolute > 0)
             parts.append(NoisyRows(noise, X, columns + place.start))
         return parts
 

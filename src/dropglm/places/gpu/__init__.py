@@ -5,7 +5,7 @@ NumPy takes the place of CuPy: the same kernels run on any computer, slowly. The
 when a fit is to use a GPU.
 """
 
-from dropglm.base.lazy import lazy_names
+from dropglm.base.imports import lazy_names
 
 __all__ = ["design", "lbfgs", "objective", "row_loops", "runtime"]
 

@@ -25,8 +25,7 @@ from dropglm.core.features import FeaturesOfRows, Item
 from dropglm.core.features import Result as Value
 from dropglm.core.l2_weights import L2_WEIGHTS
 from dropglm.core.noise import NO_NOISE, Noise
-from dropglm.core.objective import Coefficients, Labels, penalty_scales
-from dropglm.core.objective.terms import loss_constant
+from dropglm.core.objective import Coefficients, Labels, loss_constant, penalty_scales
 from dropglm.core.penalties import MonteCarlo, Penalty
 from dropglm.core.problem import Problem, Solution, Task, run_stages
 from dropglm.core.solvers import LBFGS, Status
@@ -163,7 +162,7 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         batch = list(tasks[first : first + size])
         # Passes over an even number of columns are faster.
         odd = len(batch) > 2 and len(batch) % 2 and tasks[0].problem.y.shape[1] % 2
-        padded = [*batch, batch[-1]._replace(watch=None)] if odd else batch
+        padded = [*batch, batch[-1]._replace(callback=None)] if odd else batch
         with cuda.runtime.out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
             together = DeviceFits(padded, copies)
             run_stages(together, padded, solver)
@@ -284,10 +283,10 @@ class DeviceFits:
         """Return the columns of a task."""
         return slice(number * self.classes, (number + 1) * self.classes)
 
-    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, with_callback: bool = False) -> None:
         """Minimise the objectives of a stage, from the coefficients so far on."""
         problems = self._problems(np.repeat(discounts, self.classes))
-        watch = self._watch if watched and any(task.watch for task in self.tasks) else None
+        watch = self._watch if with_callback and any(task.callback for task in self.tasks) else None
         self.minimum = cuda.lbfgs.minimize(problems, self.theta, solver, watch)
         self.theta = self.minimum.theta
         self.passes += [result.passes for result in self.minimum.results[:: self.classes]]
@@ -297,7 +296,7 @@ class DeviceFits:
         answers = [
             watch(n_iter, float(values[p]), partial(self._coefficients, p // self.classes))
             for p in moved.tolist()
-            if p % self.classes == 0 and (watch := self.tasks[p // self.classes].watch) is not None
+            if p % self.classes == 0 and (watch := self.tasks[p // self.classes].callback) is not None
         ]
         return any(answers)
 

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.base.errors import InputError
-from dropglm.core.objective.objective import check_squares
-from dropglm.core.solvers import LBFGS, Result, Status
-from dropglm.core.solvers.lbfgs import REFRESHES, check_start, status_without_descent
+from dropglm.core.objective import check_squares
+from dropglm.core.solvers import LBFGS, REFRESHES, Result, Status, check_start, status_without_descent
 from dropglm.places.gpu import lbfgs_loops as loops
 from dropglm.places.gpu.lbfgs_loops import MEMORY
 from dropglm.places.gpu.objective import DeviceObjective, Problems

@@ -16,9 +16,8 @@ import math
 
 from numba import cuda, float64, int64, uint64
 
-from dropglm.core.solvers.line_search import MAX_TRIALS, Trial, narrow
-from dropglm.core.solvers.memory import is_usable, relative_norm
-from dropglm.core.solvers.memory import solve as solve_on_cpu
+from dropglm.core.solvers import MAX_TRIALS, Trial, is_usable, narrow, relative_norm
+from dropglm.core.solvers import solve as solve_on_cpu
 from dropglm.places.gpu.runtime import THREADS, kernel
 from dropglm.places.gpu.threads import SUMMED, add_threads, items, joined, no_problem, problem_of, put_sums
 

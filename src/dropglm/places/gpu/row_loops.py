@@ -14,17 +14,17 @@ import math
 
 from numba import cuda, float64
 
-from dropglm.core.families import pointwise as families
-from dropglm.core.penalties import POINTWISE
+from dropglm.core import families
+from dropglm.core.penalties import POINTWISE_PENALTIES
 from dropglm.places.gpu.runtime import kernel
 from dropglm.places.gpu.threads import items, no_problem, problem_of, put_sums
 
 logistic, linear, poisson = families.logistic, families.linear, families.poisson
-quadratic, gaussian_logistic, gaussian_poisson = POINTWISE.values()
+quadratic, gaussian_logistic, gaussian_poisson = POINTWISE_PENALTIES.values()
 
 # Numbers of the families and penalties in kernels; 0 means no penalty.
-FAMILY = {family: number for number, family in enumerate(families.POINTWISE)}
-PENALTY = {penalty: number for number, penalty in enumerate(POINTWISE, start=1)}
+FAMILY = {family: number for number, family in enumerate(families.POINTWISE_FAMILIES)}
+PENALTY = {penalty: number for number, penalty in enumerate(POINTWISE_PENALTIES, start=1)}
 
 # What ``evaluate`` sums over the rows: f, its derivative with respect to the step, ∂f/∂η and ∂f/∂s².
 SUMS = 4

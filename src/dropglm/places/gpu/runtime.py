@@ -12,7 +12,7 @@ import numpy as np
 from numba import config
 
 from dropglm.base.errors import InputError, TooLargeError
-from dropglm.base.extras import import_extra
+from dropglm.base.imports import import_extra
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if SIMULATED:

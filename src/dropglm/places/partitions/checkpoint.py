@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dropglm.base import plain_archive
+from dropglm.base import model_files
 from dropglm.base.files import FileError, replacing, synchronise_folder
 from dropglm.core.objective import Objective
 from dropglm.core.solvers import LBFGS, Callback, History, Result
@@ -62,11 +62,11 @@ class ProblemCheckpoint:
     def _write(self) -> None:
         content = {"fit": self.fingerprint, "finished": self.finished, "current": self.current or {}}
         with replacing(self.path) as stream:
-            plain_archive.dump(content, stream)
+            model_files.write_archive(content, stream)
 
     def _read(self) -> None:
         try:
-            content = plain_archive.loads(self.path.read_bytes())
+            content = model_files.from_archive(self.path.read_bytes())
             fingerprint = content["fit"]
         except (ValueError, KeyError, TypeError, EOFError, BadZipFile):
             raise FileError(f"{self.path} is not a checkpoint of dropglm; choose another path.") from None

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from dropglm.core.design import AnyDesign, BlockDesign, Design
 from dropglm.core.families import Family
-from dropglm.core.objective import Block, Labels
+from dropglm.core.objective import Labels, WeightedRows
 from dropglm.core.penalties import Penalty
 from dropglm.core.predictions import indicators
 from dropglm.places.partitions.contents import CheckedRows, blocks_of, naming
@@ -109,15 +109,15 @@ class PreparedPartition:
             return self.y[:, None]
         return indicators(self.y, range(self.K) if number is None else [number])
 
-    def block(self, target: Target) -> Block | None:
+    def block(self, target: Target) -> WeightedRows | None:
         """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
         if self.y is not None:
             weights = self.weights_of(target.fold)
             labels = Labels(self.target(target.number), weights)
-            return Block(self.design, target.labeled_factor * weights, labels)
+            return WeightedRows(self.design, target.labeled_factor * weights, labels)
         if target.penalty is None or not target.unlabeled_factor:
             return None
-        return Block(self.design, target.unlabeled_factor * self.weights)
+        return WeightedRows(self.design, target.unlabeled_factor * self.weights)
 
 
 def prepare(group: Sequence[Any], plan: Plan) -> list[PreparedPartition]:

@@ -17,8 +17,7 @@ import numpy as np
 from dropglm.base.threads import ReadyQueue
 from dropglm.core.families import Family, Multinomial
 from dropglm.core.noise import NO_NOISE
-from dropglm.core.objective import Coefficients
-from dropglm.core.objective.objective import term_of
+from dropglm.core.objective import Coefficients, term_of
 from dropglm.core.predictions import all_classes
 from dropglm.places.partitions.engine import Engine
 from dropglm.places.partitions.prepared import PreparedPartition, Target

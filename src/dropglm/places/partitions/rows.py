@@ -16,14 +16,12 @@ import numpy as np
 from dropglm.base import checks
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.core.features import AnyFeatures
-from dropglm.core.l2_weights import CountedRows, L2Weights
+from dropglm.core.l2_weights import L2Weights, NaiveBayesCounts
 from dropglm.core.noise import Noise
-from dropglm.core.objective import Coefficients, Objective, penalty_scales
-from dropglm.core.objective.terms import EvaluatedLine, Share, TermLine
+from dropglm.core.objective import Coefficients, EvaluatedRay, Objective, TermRay, TermValue, penalty_scales
 from dropglm.core.penalties import Penalty
 from dropglm.core.problem import Problem
-from dropglm.core.solvers import LBFGS, Callback, Result
-from dropglm.core.solvers.lbfgs import REFRESHES
+from dropglm.core.solvers import LBFGS, REFRESHES, Callback, Result
 from dropglm.places.partitions.checkpoint import (
     ProblemCheckpoint,
     checkpoint_folder,
@@ -165,7 +163,7 @@ class LabeledDesign(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShareInPartitions(Share):
+class TermValueInPartitions(TermValue):
     """A share, with the coefficients it belongs to; η stays with the partitions."""
 
     beta: np.ndarray
@@ -195,12 +193,12 @@ class TermInPartitions:
         self._lines = 0
         self._expects_curvature = True
 
-    def at(self, beta: np.ndarray, intercept: np.ndarray) -> ShareInPartitions:
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> TermValueInPartitions:
         """Return value and gradient at these coefficients."""
         curved, self._expects_curvature = self._expects_curvature, False
         return self._evaluate(beta, intercept, curved=curved)
 
-    def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
+    def along(self, here: TermValue, start: Coefficients, direction: Coefficients) -> TermRay:
         """Return the share along the ray start + step · direction.
 
         Every step is an evaluation with its gradient: a second round would cost more than a gradient that is
@@ -208,15 +206,15 @@ class TermInPartitions:
         """
         self._lines += 1
         self._expects_curvature = self._lines in REFRESHES
-        return EvaluatedLine(self, start, direction)
+        return EvaluatedRay(self, start, direction)
 
-    def fisher(self, here: ShareInPartitions, mean: np.ndarray) -> Coefficients:
+    def fisher(self, here: TermValueInPartitions, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty."""
         curvature = here.curvature or self._evaluate(here.beta, here.intercept, curved=True).curvature
         assert curvature is not None
         return curvature
 
-    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> ShareInPartitions:
+    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> TermValueInPartitions:
         """Return value, gradient and, if asked to, curvature in one round."""
         K, mean = len(intercept), self.mean
         (sums,) = self.features.round_trips.ask(
@@ -229,7 +227,7 @@ class TermInPartitions:
             by_beta, spread = (np.ascontiguousarray(half) for half in np.hsplit(by_beta, 2))
             curvature = spread + differs_from_mean(p, mean), w_A2
         eta = np.empty((0, K))
-        return ShareInPartitions(
+        return TermValueInPartitions(
             float(value[0]), by_beta, by_intercept, eta, beta.copy(), intercept.copy(), curvature
         )
 
@@ -255,7 +253,7 @@ class ProblemInPartitions(Problem):
     def labeled_l2_weights(self) -> np.ndarray:
         """Weights of l2, from the labelled rows alone; shape (d, K)."""
         if not self._l2_weights:
-            self._l2_weights.append(self.l2_weights.compute([self.counted_rows()]))
+            self._l2_weights.append(self.l2_weights.compute([self.labeled_counts()]))
         return self._l2_weights[0]
 
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
@@ -281,13 +279,13 @@ class ProblemInPartitions(Problem):
             return super().minimize(solver, objective, theta, callback)
         return self.checkpoint.minimize(solver, objective, theta, callback)
 
-    def counted_rows(self, *, weighted: bool = True) -> CountedRows:
+    def labeled_counts(self, *, weighted: bool = True) -> NaiveBayesCounts:
         """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
         columns = partial(target_columns, number=self.number, fold=self.fold, weighted=weighted)
         weight = float(self.weights.sum())
         return CountsInPartitions(self.features, columns, self.y.shape[1], weight, self.features.smallest)
 
-    def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
+    def predicted_counts(self, coefficients: Coefficients) -> NaiveBayesCounts:
         """Return the unlabelled rows with the labels that these coefficients predict."""
         columns = partial(predicted_columns, family=self.family, model=coefficients)
         weight, smallest = self.unlabeled_weight, self.features.smallest_unlabeled

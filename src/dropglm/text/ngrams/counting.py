@@ -12,7 +12,7 @@ The code of an n-gram is its number if it is a token, and -1 - number if it is a
 import numpy as np
 
 from dropglm.base.errors import InputError
-from dropglm.core.maths.compile import kernel, part
+from dropglm.core.maths.compile import kernel, kernel_helper
 from dropglm.text.ngrams.tokens import TokenRoom, Tokens, token_key
 
 FREE = -1
@@ -30,7 +30,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-@part
+@kernel_helper
 def mix(key):
     """Return a hash of 64 bits, each of which depends on all bits of the key."""
     h = np.uint64(key) * _GOLDEN
@@ -38,13 +38,13 @@ def mix(key):
     return h ^ (h >> _HALF)
 
 
-@part
+@kernel_helper
 def first_slot(key, slots):
     """Return the first slot to probe, from the lower half of the hash; there are 2^k slots."""
     return np.int64(mix(key) & np.uint64(len(slots) - 1))
 
 
-@part
+@kernel_helper
 def equal_strings(letters, start, stop, others, begin, end):
     """Return whether two strings are equal."""
     if stop - start != end - begin:
@@ -55,7 +55,7 @@ def equal_strings(letters, start, stop, others, begin, end):
     return k == stop - start
 
 
-@part
+@kernel_helper
 def token_slot(letters, start, stop, key, slots, keys, known, ends):
     """Return the slot of this token, or the free slot where it belongs."""
     slot = first_slot(key, slots)
@@ -69,7 +69,7 @@ def token_slot(letters, start, stop, key, slots, keys, known, ends):
     return slot
 
 
-@part
+@kernel_helper
 def pair_slot(key, slots, keys):
     """Return the slot of this pair, or the free slot where it belongs."""
     slot = first_slot(key, slots)
@@ -78,7 +78,7 @@ def pair_slot(key, slots, keys):
     return slot
 
 
-@part
+@kernel_helper
 def count_node(node, text, nodes):
     """Count an occurrence; return whether it is the first one in this text."""
     nodes[node, TIMES] += 1
@@ -89,7 +89,7 @@ def count_node(node, text, nodes):
     return True
 
 
-@part
+@kernel_helper
 def add_node(key, nodes, size, slots, slot):
     """Add a node and return its number."""
     node = size[0]

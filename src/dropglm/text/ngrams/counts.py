@@ -17,7 +17,7 @@ import numpy as np
 
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.threads import each
-from dropglm.core.maths.compile import kernel, part
+from dropglm.core.maths.compile import kernel, kernel_helper
 from dropglm.text.ngrams.counting import KEY, NONE, PAIR, TEXTS, TIMES, NgramCounter
 from dropglm.text.ngrams.tokens import decode_strings
 
@@ -714,7 +714,7 @@ def pack(letters, starts, stops, bits, packed):
         packed[i] = prefix >> bits << bits | np.uint64(i)
 
 
-@part
+@kernel_helper
 def is_less(letters, a, a_stop, b, b_stop):
     """Return whether the string from a on comes before the one from b on."""
     while a < a_stop and b < b_stop and letters[a] == letters[b]:

@@ -11,7 +11,7 @@ from dropglm.base import checks
 from dropglm.base.encoded_texts import EncodedTexts
 from dropglm.base.errors import InputError
 from dropglm.core.design.storage import BinaryRows
-from dropglm.core.maths.compile import inlined, kernel, part
+from dropglm.core.maths.compile import inlined, kernel, kernel_helper
 from dropglm.core.maths.instructions import prefetch
 from dropglm.text.ngrams.chunks import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.ngrams.counting import mix
@@ -80,7 +80,7 @@ def next_mark(text, marks):
     return mark
 
 
-@part
+@kernel_helper
 def write_ngram(tokens, p, n, out):
     """Write n tokens, starting at p and separated by spaces, as far as they fit; return the bytes written."""
     place = 0

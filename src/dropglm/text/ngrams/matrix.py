@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.base.threads import each, even_pieces
-from dropglm.core.maths.compile import kernel, part
+from dropglm.core.maths.compile import kernel, kernel_helper
 
 
 class Piece(NamedTuple):
@@ -95,7 +95,7 @@ RADIX = 1 << DIGIT
 FEW = 24  # entries up to which insertion is faster
 
 
-@part
+@kernel_helper
 def sort(values, scratch, first, last, places, digits):
     """Sort non-negative integers with this many digits in base 256; the scratch is overwritten.
 

@@ -29,7 +29,7 @@ import numpy as np
 from dropglm.base.encoded_texts import SPARE, EncodedTexts
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.registry import lookup
-from dropglm.core.maths.compile import inlined, kernel, part
+from dropglm.core.maths.compile import inlined, kernel, kernel_helper
 from dropglm.core.maths.instructions import bytes_between, copy_bytes, copy_lowered, lowest_bit, packed_bytes
 
 SPACE, APOSTROPHE, SLASH, LESS, GREATER, UNDERSCORE = 32, 39, 47, 60, 62, 95
@@ -65,7 +65,7 @@ def clean_texts(letters, begins, ends, lowercase, strip_html, strip_accents, low
             blank_tags(out, start, stop)
 
 
-@part
+@kernel_helper
 def lower_wide(out, start, stop, lower):
     """Convert the characters that are not ASCII to lower case; return whether this was possible."""
     p = start
@@ -94,7 +94,7 @@ def encode(code, out, start, stop):
     out[start] = ((0xF00 >> size) & 0xFF) | code
 
 
-@part
+@kernel_helper
 def blank_tags(out, start, stop):
     """Replace the bytes of tags, ``</?[a-zA-Z][^<>]*>``, by spaces."""
     p = start
@@ -116,7 +116,7 @@ def blank_tags(out, start, stop):
         p += 1
 
 
-@part
+@kernel_helper
 def decode(letters, p):
     """Return the code point that begins at p, and where the next one begins."""
     lead = letters[p]
@@ -130,7 +130,7 @@ def decode(letters, p):
     return code, after
 
 
-@part
+@kernel_helper
 def long_key(letters, start, stop):
     """Return the key of a token of eight bytes or more: a hash, made negative."""
     h = _OFFSET
@@ -139,7 +139,7 @@ def long_key(letters, start, stop):
     return np.int64(h | _LONG)
 
 
-@part
+@kernel_helper
 def token_key(letters, start, stop):
     """Return the key of a token; with at most seven bytes these bytes, preceded by their number."""
     if stop - start > 7:
@@ -167,7 +167,7 @@ def space_mask(letters, p):
     return bytes_between(letters, p, 9, 13) | bytes_between(letters, p, 28, SPACE)
 
 
-@part
+@kernel_helper
 def key_at(letters, start, size):
     """Return the key of the token of this many bytes; see ``token_key``."""
     if size > 7:
@@ -178,7 +178,7 @@ def key_at(letters, start, size):
     )
 
 
-@part
+@kernel_helper
 def text_tokens(letters, begin, end, classes, runs, starts, stops, keys, n):
     """Write where the tokens of a text begin and end, and their keys, from place n on; return the next place.
 
@@ -215,7 +215,7 @@ def text_tokens(letters, begin, end, classes, runs, starts, stops, keys, n):
     return n
 
 
-@part
+@kernel_helper
 def next_token(letters, p, end, classes, shortest, starts, stops, keys, n):
     """Find a token at p by the class of each character; return where to continue and the number of tokens."""
     start, length = p, 0

@@ -1,6 +1,5 @@
 """Warnings about a fit: no convergence, or no minimum to converge to."""
 
-import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -8,18 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from dropglm.base.errors import stacklevel
 from dropglm.core.solvers import Result, Status
-
-
-def stacklevel() -> int:
-    """Return the ``stacklevel`` with which a warning points to the user's own line."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None:
-        package = frame.f_globals.get("__name__", "").split(".")[0]
-        if package not in ("dropglm", "sklearn"):
-            break
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def warn_unless_converged(estimator: Any, results: Sequence[Result]) -> None:

@@ -1,15 +1,21 @@
-"""The paper's penalty: A expanded to second order around η.
+"""Penalties in closed form: the paper's second-order expansion, and the normal approximation.
 
-For a family with one predictor per row, row i contributes ½ A''(η_i) s²_i. For the multinomial family A''
-is a matrix, and row i contributes ½ tr(A''(η_i) Σ_i), where Σ_i is the covariance of its noised predictors.
+**Quadratic.** For a family with one predictor per row, row i contributes ½ A''(η_i) s²_i. For the multinomial
+family A'' is a matrix, and row i contributes ½ tr(A''(η_i) Σ_i), where Σ_i is the covariance of its noised
+predictors.
 With A'' = diag(p) - p pᵀ,
 
     tr(A'' Σ_i) = relative · Σ_j x_ij² Var_{k~p_i}[β_jk] + absolute · Σ_j Var_{k~p_i}[β_jk],
 
 the variance of a feature's coefficients over the classes, under the model's own prediction. It does not
 change when a constant is added to the coefficients of all classes.
+
+**Gaussian.** The noised predictor is approximated as normal, η̃_i ~ N(η_i, s²_i). Exact for additive Gaussian
+noise and accurate for dropout when many features are active. Together with the loss convex in β, like the
+expectation that they approximate. Each has its formula for arrays, and at a single row for compiled loops.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +24,8 @@ from dropglm.base.threads import each
 from dropglm.core.design import AnyDesign, Design
 from dropglm.core.design.storage import column, span, value
 from dropglm.core.maths.compile import inlined, kernel
-from dropglm.core.penalties.base import Penalty, RowPenalty, Slopes
+from dropglm.core.maths.softplus import increase, increase_at
+from dropglm.core.penalties.base import Penalty, PenaltyGradient, RowPenalty
 
 
 def expansion(eta: Any, s2: Any, A2: Any, A3: Any) -> tuple[Any, Any, Any]:
@@ -43,6 +50,39 @@ class Quadratic(RowPenalty):
         return expansion(eta, s2, self.family.variance(eta), self.family.third_cumulant(eta))
 
 
+class GaussianLogistic(RowPenalty):
+    """R(β) = Σ_i E softplus(N(η_i, s²_i)) - softplus(η_i), to 8.2e-9 per row."""
+
+    def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return r(η, s²) and its derivatives from the mixture of eight normals."""
+        return increase(eta, s2)
+
+
+@inlined
+def gaussian_logistic(eta, s2, A2, A3):
+    """E softplus(N(η, s²)) - softplus(η)."""
+    return increase_at(eta, s2)
+
+
+class GaussianPoisson(RowPenalty):
+    """R(β) = Σ_i exp(η_i) (exp(s²_i / 2) - 1)."""
+
+    def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return r(η, s²), which equals its derivative with respect to η, twice, and ∂r/∂s²."""
+        noised = self.family.mean(eta + 0.5 * s2)
+        # e^{η+c} (1 - e^{-c}) rather than e^η (e^c - 1), which is 0·∞ where η is very negative.
+        r = -noised * np.expm1(-0.5 * s2)
+        return r, r, 0.5 * noised
+
+
+@inlined
+def gaussian_poisson(eta, s2, A2, A3):
+    """e^η (e^{s²/2} - 1)."""
+    noised = math.exp(eta + 0.5 * s2)
+    r = -noised * math.expm1(-0.5 * s2)
+    return r, r, 0.5 * noised
+
+
 class MultinomialQuadratic(Penalty):
     """R(β) = ½ Σ_i tr(A''(η_i) Σ_i)."""
 
@@ -54,7 +94,7 @@ class MultinomialQuadratic(Penalty):
 
     def value_and_gradient(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
+    ) -> tuple[float, PenaltyGradient]:
         """Return R(β) and ∇R(β), which depends on β through p and through Σ_i."""
         value, p, r_eta = self._forward(design, beta, intercept, weights)
         # Σ_j Var_p[β_j] = Σ_k p_k ‖β_k‖² - ‖Σ_k p_k β_k‖² has the derivative 2 p_k (β_jk - Σ_l p_l β_jl)
@@ -67,7 +107,7 @@ class MultinomialQuadratic(Penalty):
             q = 0.5 * noise.relative * weights
             gradient[columns] = _gradient(block, part, p, r_eta, q)
             gradient[columns] += (noise.absolute * part @ spread).astype(beta.dtype)
-        return value, Slopes(gradient, r_eta.sum(axis=0))
+        return value, PenaltyGradient(gradient, r_eta.sum(axis=0))
 
     def _forward(
         self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray

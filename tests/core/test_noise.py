@@ -5,13 +5,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from dropglm.core.noise import NOISES, Dropout, Gaussian, Together
+from dropglm.core.noise import Dropout, Gaussian, Together
+from tests.core.penalties.cases import NOISE_CASES as CASES
 from tests.oracles import central_difference
 from tests.storages import DESIGNS, real
-
-STRENGTH = {"dropout": 0.3, "gaussian": 0.7}
-CASES = {name: noise(STRENGTH.get(name, 0.5)) for name, noise in NOISES.items()}
-CASES["both"] = Together((Dropout(0.3), Gaussian(0.7)))
 
 
 @pytest.mark.parametrize("noise", CASES.values(), ids=CASES)

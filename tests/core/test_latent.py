@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
-from dropglm.core.latent import singular_vectors
-from dropglm.core.latent.products import orthonormalize
+from dropglm.core.latent import orthonormalize, singular_vectors
 
 
 def decaying(rng, n, d, rank=40, rate=0.8):
