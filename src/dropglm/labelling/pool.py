@@ -32,11 +32,11 @@ from dropglm.search.blend import PRIORS, Blend, spread
 from dropglm.search.naive_bayes import log_ratios, ratios_of
 from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
 from dropglm.text.explanation import words_first
-from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
+from dropglm.text.feature_blocks import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.chunks import check_texts
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.tuning import MANY_CLASSES
+from dropglm.text.training import MANY_CLASSES
 
 DROPOUT = 0.5
 L2 = (0.1, 0.01)
