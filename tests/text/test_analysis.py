@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer, strip_accents_unicode
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams import analysis as base
 from dropglm.text.ngrams.tokens import RUNS, WORDS_OF_TWO_LETTERS, strip_unicode
 
 LETTERS = "aAbBéÉçñ'!  \n\tςΣİß\u0301\u0308٣_京😀ﬁ＜"

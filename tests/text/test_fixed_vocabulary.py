@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams import analysis as base
 from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
 TEXTS = ["aa bb cc bb aa", "bb aa", "", "cc aa bb dd", "aa aa"]

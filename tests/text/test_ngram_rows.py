@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dropglm.text.ngrams import matrix as ngram_rows
+from dropglm.text.ngrams import counting as ngram_rows
 
 
 @njit

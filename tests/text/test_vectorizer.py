@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams import analysis as base
 from dropglm.text.ngrams.counting import NgramCounter, refuse_too_many
 from dropglm.text.ngrams.tokens import (
     HTML_TAG,

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from dropglm.text.file_contents import VOCABULARY
 from dropglm.text.ngrams.analysis import StopWords
-from dropglm.text.ngrams.vocabulary import Vocabulary, column_totals
+from dropglm.text.ngrams.features import Vocabulary, column_totals
 
 VALID = {
     "letters": np.frombuffer(b"abc", np.uint8),

@@ -16,8 +16,7 @@ from dropglm.tables import class_names
 if TYPE_CHECKING:
     from dropglm.tables import Table
     from dropglm.text.fitted_model import FittedTextModel
-    from dropglm.text.online_text_model import OnlineTextModel
-    from dropglm.text.stream import OnlineTraining
+    from dropglm.text.online_text_model import OnlineTextModel, OnlineTraining
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
@@ -29,7 +28,7 @@ def train_online(
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.core.online import RULES
     from dropglm.text.fitted_model import load_fitted_model
-    from dropglm.text.stream import MOST_LISTED, table_settings
+    from dropglm.text.online_text_model import MOST_LISTED, table_settings
 
     start_from, checkpoint = options.start_from, options.checkpoint
     settings = {
@@ -138,7 +137,7 @@ def _start(
 ) -> "OnlineTraining":
     """Return a training at its start."""
     from dropglm.text.labels import warn_about_classes
-    from dropglm.text.stream import OnlineTraining
+    from dropglm.text.online_text_model import OnlineTraining
 
     if not model.is_new:
         return OnlineTraining(model, origin)
@@ -152,7 +151,7 @@ def _resume(
 ) -> "OnlineTraining":
     """Return the training of the checkpoint, unless it was made with other settings."""
     from dropglm.base.model_files import ModelFileError
-    from dropglm.text.stream import OnlineTraining
+    from dropglm.text.online_text_model import OnlineTraining
 
     hint = f"remove {checkpoint} to start again"
     try:
@@ -187,7 +186,7 @@ def _split_classes(classes: str) -> list[str]:
 
 
 def _find_classes(source: "Table", options: TrainOptions) -> list[str]:
-    from dropglm.text.stream import find_classes
+    from dropglm.text.online_text_model import find_classes
 
     if not _is_file(source):
         raise bad_option("--classes", "must list all labels, since a pipe can be read only once.")

@@ -11,9 +11,9 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import AnyTextModel
+from dropglm.text.ngrams.features import Vocabulary
 from dropglm.text.ngrams.hashed import HashedFeatures
 from dropglm.text.ngrams.tokens import RUNS, Runs
-from dropglm.text.ngrams.vocabulary import Vocabulary
 
 LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}
 

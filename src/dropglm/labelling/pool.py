@@ -34,7 +34,7 @@ from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
 from dropglm.text.explanation import words_first
 from dropglm.text.feature_blocks import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
-from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
 from dropglm.text.training import MANY_CLASSES
 

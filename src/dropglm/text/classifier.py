@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
-from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.labels import check_labels
+from dropglm.text.fitted_model import FittedTextModel, Summary
+from dropglm.text.labels import check_text_labels
 from dropglm.text.model import TextModel, as_estimator
-from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.summary import Summary
 from dropglm.text.training import TextsInMemory, check_text_settings, fit_to_texts, warn_unless_better
 
 
@@ -245,7 +244,7 @@ class TextClassifier(TextModel):
         check_text_settings(self)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        y = check_labels(y, len(labeled))
+        y = check_text_labels(y, len(labeled))
         texts = TextsInMemory(self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled)
         self._fitted = fit_to_texts(self, texts)
         warn_unless_better(self.summary_)

@@ -172,7 +172,7 @@ class Contribution(NamedTuple):
     weights: list[float]
 
 
-class Share(NamedTuple):
+class EmbeddingContribution(NamedTuple):
     """The contribution of the embedding of a text; ``weight`` and ``weights`` as in ``Contribution``."""
 
     weight: float
@@ -217,7 +217,7 @@ class Explanation:
         The n-grams of the text that are features, those with the largest absolute weight first.
     unknown : list of str
         The words of the text that occur in none of the features, in their order in the text.
-    embedding : Share or None
+    embedding : EmbeddingContribution or None
         The contribution of the embedding of the text: ``weight`` to the difference, and ``weights`` to the
         predictor of each class. None if the model does not use embeddings.
 
@@ -243,7 +243,7 @@ class Explanation:
     base: list[float]
     contributions: list[Contribution]
     unknown: list[str]
-    embedding: Share | None = None
+    embedding: EmbeddingContribution | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -404,5 +404,5 @@ def explain_text(
         unknown=unknown,
         embedding=None
         if embedding is None
-        else Share(float(weights_between(share, first, second)[0]), shares[:, 0].tolist()),
+        else EmbeddingContribution(float(weights_between(share, first, second)[0]), shares[:, 0].tolist()),
     )

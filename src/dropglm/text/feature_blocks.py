@@ -35,7 +35,7 @@ from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.grid import is_grid
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling
-from dropglm.text.ngrams.matrix import inverse_document_frequencies
+from dropglm.text.ngrams.counting import inverse_document_frequencies
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
 
 # The settings that have one value per block.

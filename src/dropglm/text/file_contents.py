@@ -28,10 +28,8 @@ from dropglm.base.model_files import (
     to_plain,
     whole,
 )
-from dropglm.text.ngrams.analysis import ANALYZERS, STOP_WORDS, stop_word_set
-from dropglm.text.ngrams.chunks import MAX_BITS
-from dropglm.text.ngrams.counting import MAX_NGRAM
-from dropglm.text.ngrams.matrix import NORMS
+from dropglm.text.ngrams.analysis import ANALYZERS, MAX_BITS, STOP_WORDS, stop_word_set
+from dropglm.text.ngrams.counting import MAX_NGRAM, NORMS
 from dropglm.text.ngrams.tokens import ACCENTS, is_linear
 
 # Memory that any file may take, and how many times its own size one may take beyond that; bytes of a

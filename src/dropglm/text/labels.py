@@ -16,12 +16,12 @@ from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
 
-def check_labels(y: Any, n: int) -> np.ndarray:
+def check_text_labels(y: Any, n: int) -> np.ndarray:
     """Return the labels of n texts as an array, or raise an error if they cannot be classes.
 
     Examples
     --------
-    >>> check_labels(["good", "bad"], 2)
+    >>> check_text_labels(["good", "bad"], 2)
     array(['good', 'bad'], dtype='<U4')
     """
     y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
@@ -40,7 +40,7 @@ def check_labels(y: Any, n: int) -> np.ndarray:
     return y
 
 
-def class_numbers(y: Any, classes: Any) -> np.ndarray:
+def find_class_numbers(y: Any, classes: Any) -> np.ndarray:
     """Return the position of each label among the classes of a model; -1 if it is not one of them.
 
     Labels of another type match by the name of their class: 1 in a Parquet file is "1" in a CSV file. True,
@@ -48,9 +48,9 @@ def class_numbers(y: Any, classes: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> class_numbers(["2", "1", "3"], [1, 2])
+    >>> find_class_numbers(["2", "1", "3"], [1, 2])
     array([ 1,  0, -1])
-    >>> class_numbers([True, 1], [1, 2])
+    >>> find_class_numbers([True, 1], [1, 2])
     array([-1,  0])
     """
     values, labels = y if isinstance(y, list) else np.asarray(y).tolist(), np.asarray(classes).tolist()

@@ -13,7 +13,7 @@ import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.text.fitted_model import AnyTextModel
-from dropglm.text.labels import class_numbers, not_a_class
+from dropglm.text.labels import find_class_numbers, not_a_class
 
 TABLE_BINS, ERROR_BINS = 10, 15
 MOST_CONFUSED = 1000  # classes, for which the confusion has a million entries
@@ -152,7 +152,7 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
     ClassMetrics(label='spam', precision=1.0, recall=0.5, f1=0.667, texts=2)
     """
     labels = np.asarray(classes).tolist()
-    truth, n = class_numbers(y, labels), len(probabilities)
+    truth, n = find_class_numbers(y, labels), len(probabilities)
     known = truth >= 0
     if not known.any():
         raise not_a_class(y, truth, labels)
@@ -221,7 +221,7 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     >>> calibration_error(["a", "b", "a", "a"], p, ["a", "b"])
     0.4
     """
-    truth = class_numbers(y, classes)
+    truth = find_class_numbers(y, classes)
     p = np.asarray(probabilities, np.float64)[truth >= 0]
     correct = p.argmax(axis=1) == truth[truth >= 0]
     bins = _calibration(p.max(axis=1), correct, ERROR_BINS)
@@ -432,7 +432,7 @@ class _Judged(NamedTuple):
         """Check the shapes, and find the predicted classes."""
         labels = np.asarray(list(classes)).tolist()
         y = y.tolist() if hasattr(y, "tolist") else list(y)
-        truth, p = class_numbers(y, labels), np.asarray(probabilities, np.float64)
+        truth, p = find_class_numbers(y, labels), np.asarray(probabilities, np.float64)
         n, K = len(X), len(labels)
         if p.shape != (n, K) or truth.shape != (n,):
             raise InputError(

@@ -28,11 +28,11 @@ from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
 from dropglm.text.feature_blocks import EmbeddingBlock, LatentColumns, LatentPrior, scaled, with_embeddings
-from dropglm.text.labels import check_labels
-from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.labels import check_text_labels
+from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.counts import NgramCounts
+from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.ngrams.vocabulary import column_totals
 from dropglm.text.training import TrainingTexts, check_text_settings, vectorizer_of
 
 
@@ -180,7 +180,7 @@ def check_partition(part: Rows, _: None) -> TextRows:
         texts, E = part.X if isinstance(part.X, Embedded) else (part.X, None)
         texts, y = check_texts(texts, "X" if part.labeled else "X_unlabeled"), None
         if part.labeled:
-            y = check_labels(part.y, len(texts)) if len(texts) else np.empty(0)
+            y = check_text_labels(part.y, len(texts)) if len(texts) else np.empty(0)
         E = check_embeddings(E, len(texts)) if E is not None and len(texts) else None
     return TextRows(part.number, texts, y, part.weights, E)
 

@@ -38,12 +38,11 @@ from dropglm.text.feature_blocks import (
     set_embedding_values,
     with_embeddings,
 )
-from dropglm.text.fitted_model import FittedTextModel
+from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
 from dropglm.text.labels import warn_about_classes
-from dropglm.text.ngrams.matrix import row_range
+from dropglm.text.ngrams.counting import row_range
+from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.ngrams.vocabulary import column_totals
-from dropglm.text.summary import Summary, readable_score
 
 # The settings where the user gives no value; several values are tuned. Predictors are blended with those of
 # naive Bayes, so a coarse grid is enough. With many classes, naive-Bayes weights of l2 cost 0.9 points of

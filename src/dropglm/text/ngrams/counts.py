@@ -23,7 +23,7 @@ from dropglm.text.ngrams.tokens import decode_strings
 
 Counts = TypeVar("Counts")
 
-PIECE = 1 << 17  # n-grams per task
+NGRAMS_PER_PIECE = 1 << 17  # n-grams per task
 LONGEST = 9  # bytes of a number below 2^63
 
 
@@ -94,7 +94,7 @@ class NgramLevel(NamedTuple):
         merged = NgramLevel(np.empty(size + 1, np.int64), np.empty(room, np.int32), texts, times)
         places = np.empty(len(self.last), np.int32), np.empty(len(other.last), np.int32)
         # Each piece has the n-grams of some heads, and writes to the memory that it needs at most.
-        cuts = np.searchsorted(self.starts, np.arange(PIECE, len(self.last), PIECE))
+        cuts = np.searchsorted(self.starts, np.arange(NGRAMS_PER_PIECE, len(self.last), NGRAMS_PER_PIECE))
         limits = np.concatenate([[0], heads[0][np.minimum(cuts, len(heads[0]) - 1)], [size]])
         own, others = (np.searchsorted(numbers, limits) for numbers in heads)
         rooms = self.starts[own] + other.starts[others]

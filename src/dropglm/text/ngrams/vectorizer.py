@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
+from dropglm.text.ngrams.counting import NgramRows
 from dropglm.text.ngrams.counts import NgramCounts
 from dropglm.text.ngrams.features import NgramFeatures
 from dropglm.text.ngrams.hashed import HashedFeatures
-from dropglm.text.ngrams.matrix import NgramRows
 
 
 class TextEstimator(BaseEstimator):
