@@ -21,11 +21,10 @@ from threadpoolctl import threadpool_limits
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
 from dropglm.search.folds import FOLDS
-from dropglm.search.scoring import standard_error
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
 from dropglm.text.labels import find_class_numbers
-from dropglm.text.metrics import log_losses
+from dropglm.text.metrics import log_losses, standard_error
 
 MIN_TEXTS = 3  # of each class: one to measure on, and two to choose settings with
 
@@ -39,7 +38,7 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray) -> "Estimate":
         """Return the mean of one value per text."""
-        return cls(float(values.mean()), standard_error(values) or 0.0)
+        return cls(float(values.mean()), standard_error(values))
 
 
 class Scores(NamedTuple):

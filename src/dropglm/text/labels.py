@@ -34,9 +34,11 @@ def check_text_labels(y: Any, n: int) -> np.ndarray:
         raise InputError(
             f"Text {missing} of X (counted from 0) has no label; pass texts without labels as X_unlabeled."
         )
-    if y.dtype.kind == "f" and (y != np.floor(y)).any():
-        fraction = float(y[y != np.floor(y)][0])
-        raise InputError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
+    fraction = checks.fractional(y)
+    if fraction is not None:
+        raise InputError(
+            f"y has fractional numbers such as {float(y[fraction])}; use strings or integers as classes."
+        )
     return y
 
 

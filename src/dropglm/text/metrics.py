@@ -177,8 +177,7 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         texts=n,
         unknown_labels=n - len(truth),
         accuracy=accuracy,
-        # ``standard_error_of_rows`` of zeros and ones, whose module imports scikit-learn
-        standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / n)),
+        standard_error=standard_error(np.arange(n) < correct.sum()),
         log_loss=float(log_losses(p, truth).mean()),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
         calibration_error=calibration_error(truth, p, range(len(labels))),
@@ -191,6 +190,20 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         ],
         calibration=_calibration(p.max(axis=1), correct, TABLE_BINS),
     )
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean of one value per text, √(Σ (x_i - x̄)²) / n.
+
+    It is ``standard_error_of_rows`` of the search with equal shares, whose module imports scikit-learn. Only
+    standard errors over a few folds or runs have n - 1 in the place of one n.
+
+    Examples
+    --------
+    >>> standard_error(np.array([1.0, -1.0] * 50))
+    0.1
+    """
+    return float(np.std(values) / np.sqrt(len(values)))
 
 
 def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:

@@ -405,7 +405,12 @@ def _sorted_with_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarr
 
 @dataclass(eq=False, repr=False)
 class NgramFeatures(TextAnalysis):
-    """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface."""
+    """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface.
+
+    The defaults are the paper's features: words that occur or not. A ``TextClassifier`` has others where they
+    classify better: pairs of words too, of those that occur twice, tf-idf and rows of length 1. Hashed
+    n-grams, and the ``OnlineTextClassifier``, have pairs but no weights, which would need counts of all texts.
+    """
 
     ngram_range: tuple[int, int] = (1, 1)
     min_df: float | tuple[float, float] = 1
