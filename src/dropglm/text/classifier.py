@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
-from dropglm.text.fitted_model import FittedTextModel, Summary
+from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import check_text_labels
 from dropglm.text.model import TextModel, as_estimator
 from dropglm.text.ngrams.analysis import check_texts
@@ -249,21 +249,6 @@ class TextClassifier(TextModel):
         self._fitted = fit_to_texts(self, texts)
         warn_unless_better(self.summary_)
         return self
-
-    @property
-    def vectorizer_(self) -> NgramVectorizer:
-        """The fitted vectorizer."""
-        return self._fitted_model().vectorizer
-
-    @property
-    def model_(self) -> LogisticRegression:
-        """The fitted model of the n-grams."""
-        return self._fitted_model().model
-
-    @property
-    def summary_(self) -> Summary:
-        """The data, the chosen settings and their cross-validated score."""
-        return self._fitted_model().summary
 
     @property
     def search_(self) -> LogisticRegressionCV:

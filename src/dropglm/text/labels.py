@@ -125,7 +125,7 @@ X_unlabeled, or --unlabeled on the command line.
 
     def named(label: Any) -> str:
         count = counts[label]
-        return visible(label) + ("" if count is None else f" ({count:,} text{'' if count == 1 else 's'})")
+        return quoted(label) + ("" if count is None else f" ({count:,} text{'' if count == 1 else 's'})")
 
     hints, groups = [], similar_classes(counts)
     if groups:
@@ -153,12 +153,12 @@ def warn_about_classes(counts: Mapping[Any, int | None]) -> None:
         warnings.warn(hint, stacklevel=stacklevel())
 
 
-def visible(label: Any) -> str:
+def quoted(label: Any) -> str:
     r"""Return the label in quotes, with characters that are not seen, or seen as others, as escapes.
 
     Examples
     --------
-    >>> print(visible("sound\u200b"), visible("caf\u00e9"), visible("cafe\u0301"))
+    >>> print(quoted("sound\u200b"), quoted("caf\u00e9"), quoted("cafe\u0301"))
     'sound\u200b' 'café' 'cafe\u0301'
     """
     shown = repr(label)

@@ -98,10 +98,6 @@ class Metrics:
         """Return the fields in plain types, for JSON."""
         return asdict(self)
 
-    def mistakes(self, k: int) -> list[tuple[Any, Any, int]]:
-        """Return the k most frequent mistakes as (true class, predicted class, number of texts)."""
-        return self.frequent_mistakes[:k]
-
     def line(self) -> str:
         """Return the main metrics on one line."""
         return (
@@ -122,8 +118,7 @@ class Metrics:
 
 def compute_metrics(model: AnyTextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
-    p = model.predict_proba(X) if embeddings is None else model.predict_proba(X, embeddings)
-    return metrics_from_probabilities(y, p, model.classes_)
+    return metrics_from_probabilities(y, model.predict_proba(X, embeddings), model.classes_)
 
 
 def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metrics:

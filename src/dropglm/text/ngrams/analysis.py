@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +19,7 @@ from dropglm.base import checks
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
-from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, empty_slots, index_tokens
+from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
 from dropglm.text.ngrams.tokens import (
     RUNS,
     FunctionTokenizer,
@@ -191,84 +192,66 @@ def _short_repr(value: Any) -> str:
 _SPACES = re.compile(r"\s\s+")
 
 
-@dataclass(frozen=True)
-class WordNgrams:
-    """N-grams of words, joined by spaces, the shortest first.
+def word_ngrams(shortest: int, longest: int, words: Sequence[str]) -> list[str]:
+    """Return the n-grams of these words, joined by spaces, the shortest first.
 
     Examples
     --------
-    >>> WordNgrams(1, 2)(["so", "very", "dull"])
+    >>> word_ngrams(1, 2, ["so", "very", "dull"])
     ['so', 'very', 'dull', 'so very', 'very dull']
     """
-
-    shortest: int
-    longest: int
-
-    def __call__(self, words: Sequence[str]) -> list[str]:
-        """Return the n-grams of these words."""
-        words = list(words)
-        return [
-            " ".join(words[k : k + n])
-            for n in range(self.shortest, self.longest + 1)
-            for k in range(len(words) - n + 1)
-        ]
+    words = list(words)
+    return [
+        " ".join(words[k : k + n]) for n in range(shortest, longest + 1) for k in range(len(words) - n + 1)
+    ]
 
 
-@dataclass(frozen=True)
-class CharacterNgrams:
-    """N-grams of characters, the shortest first; several white-space characters count as one space.
+def character_ngrams(shortest: int, longest: int, text: str) -> list[str]:
+    """Return the n-grams of characters, the shortest first; several spaces count as one.
 
     Examples
     --------
-    >>> CharacterNgrams(2, 3)("a  bc")
+    >>> character_ngrams(2, 3, "a  bc")
     ['a ', ' b', 'bc', 'a b', ' bc']
     """
-
-    shortest: int
-    longest: int
-
-    def __call__(self, text: str) -> list[str]:
-        """Return the n-grams of this text."""
-        text = _SPACES.sub(" ", text)
-        return [
-            text[k : k + n]
-            for n in range(self.shortest, min(self.longest, len(text)) + 1)
-            for k in range(len(text) - n + 1)
-        ]
+    text = _SPACES.sub(" ", text)
+    return [
+        text[k : k + n]
+        for n in range(shortest, min(longest, len(text)) + 1)
+        for k in range(len(text) - n + 1)
+    ]
 
 
-@dataclass(frozen=True)
-class CharacterNgramsWithinWords:
-    """N-grams of characters that do not cross words; a word has a space on each side.
+def character_ngrams_within_words(shortest: int, longest: int, text: str) -> list[str]:
+    """Return the n-grams of characters that do not cross words; a word has a space on each side.
 
     A word that is shorter than n, with its spaces, is an n-gram by itself.
 
     Examples
     --------
-    >>> CharacterNgramsWithinWords(4, 5)("so dull")
+    >>> character_ngrams_within_words(4, 5, "so dull")
     [' so ', ' dul', 'dull', 'ull ', ' dull', 'dull ']
     """
-
-    shortest: int
-    longest: int
-
-    def __call__(self, text: str) -> list[str]:
-        """Return the n-grams of this text."""
-        ngrams = []
-        for word in text.split():
-            padded = f" {word} "
-            for n in range(self.shortest, self.longest + 1):
-                ngrams += [padded[k : k + n] for k in range(max(1, len(padded) - n + 1))]
-                if n >= len(padded):
-                    break
-        return ngrams
+    ngrams = []
+    for word in text.split():
+        padded = f" {word} "
+        for n in range(shortest, longest + 1):
+            ngrams += [padded[k : k + n] for k in range(max(1, len(padded) - n + 1))]
+            if n >= len(padded):
+                break
+    return ngrams
 
 
-ANALYZERS: dict[str, Callable[[int, int], Callable[[Any], list[str]]]] = {
-    "word": WordNgrams,
-    "char": CharacterNgrams,
-    "char_wb": CharacterNgramsWithinWords,
+ANALYZERS: dict[str, Callable[[int, int, Any], list[str]]] = {
+    "word": word_ngrams,
+    "char": character_ngrams,
+    "char_wb": character_ngrams_within_words,
 }
+
+
+def drop_words(dropped: frozenset[str], words: Iterable[str]) -> list[str]:
+    """Return the words without those to be dropped."""
+    return [word for word in words if word not in dropped]
 
 
 @dataclass(frozen=True)
@@ -282,17 +265,6 @@ class Chain:
         for step in self.steps:
             text = step(text)
         return text
-
-
-@dataclass(frozen=True)
-class Without:
-    """Drops some words from a list."""
-
-    dropped: frozenset[str]
-
-    def __call__(self, words: Iterable[str]) -> list[str]:
-        """Return the other words."""
-        return [word for word in words if word not in self.dropped]
 
 
 # Those of scikit-learn, copied so that predictions need not import it
@@ -330,24 +302,11 @@ class TokenSource(Protocol):
         """Return the tokens of one text as strings."""
 
 
-class StopWords:
-    """A hash table of stop words."""
-
-    def __init__(self, words: frozenset[str]) -> None:
-        self.letters, self.ends = encode_strings(sorted(words))
-        self.keys, self.slots = np.empty((len(words), 1), np.int64), empty_slots(len(words))
-        index_tokens(self.letters, self.ends, self.slots, self.keys)
-
-    def drop_from(self, tokens: Tokens) -> None:
-        """Drop the stop words, in place."""
-        drop_tokens(tokens, self.slots, self.keys, self.letters, self.ends)
-
-
 class PreparedWithStopWords(NamedTuple):
     """Texts from which stop words are dropped after they are split."""
 
     texts: PreparedTexts
-    stop_words: StopWords
+    stop_words: tuple[np.ndarray, ...]  # their hash table and letters, as ``drop_tokens`` takes them
 
     @property
     def cost(self) -> np.ndarray:
@@ -357,7 +316,7 @@ class PreparedWithStopWords(NamedTuple):
     def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1 that are not stop words."""
         tokens = self.texts.tokens(first, last, room)
-        self.stop_words.drop_from(tokens)
+        drop_tokens(tokens, *self.stop_words)
         return tokens
 
 
@@ -365,9 +324,9 @@ class WithoutStopWords:
     """Splits texts with another tokenizer and drops the stop words."""
 
     def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str]) -> None:
-        self.tokenizer = tokenizer
-        self.stop_words = stop_words
-        self.table = StopWords(stop_words)
+        self.tokenizer, self.stop_words = tokenizer, stop_words
+        strings = encode_strings(sorted(stop_words))
+        self.table = *token_table(*strings), *strings
 
     def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
         """Return texts that can be split on any thread."""
@@ -375,7 +334,7 @@ class WithoutStopWords:
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text that are not stop words."""
-        return [word for word in self.tokenizer.words(text) if word not in self.stop_words]
+        return drop_words(self.stop_words, self.tokenizer.words(text))
 
 
 def stop_word_set(stop_words: Any) -> frozenset[str] | None:
@@ -518,8 +477,8 @@ class TextAnalysis(NgramSettings):
         if self.analyzer == "word":
             steps.append(self.build_tokenizer())
             stop_words = self.get_stop_words()
-            steps += [] if stop_words is None else [Without(stop_words)]
-        return *steps, lookup(ANALYZERS, self.analyzer, "analyzer")(*self.ngram_range)
+            steps += [] if stop_words is None else [partial(drop_words, stop_words)]
+        return *steps, partial(lookup(ANALYZERS, self.analyzer, "analyzer"), *self.ngram_range)
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(TextAnalysis, name)
@@ -551,19 +510,9 @@ class TextAnalysis(NgramSettings):
             self.preprocessor is not None or callable(self.analyzer) or self._overrides("build_preprocessor")
         )
         decode = None if self._overrides("build_analyzer") else self.decode
-        objects = own or decode is None
-        return text_chunks(
-            X,
-            verbose=bool(self.verbose),
-            decode=decode,
-            objects=objects,
-            threads=threads,
-            strings=self._keeps_strings(),
-        )
-
-    def _keeps_strings(self) -> bool:
-        """Return whether strings need not be decoded."""
-        return self.input == "content" and type(self).decode is TextAnalysis.decode
+        objects, strings = own or decode is None, self.input == "content" and not self._overrides("decode")
+        shown = bool(self.verbose)
+        return text_chunks(X, decode=decode, objects=objects, strings=strings, verbose=shown, threads=threads)
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings on which the n-grams of a text depend; functions by their names."""

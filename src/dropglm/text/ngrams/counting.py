@@ -350,20 +350,9 @@ class NgramCounter:
         # One more than needed: the kernel writes repeated codes as well, and then overwrites them.
         self.codes = _with_room(self.codes, occurrences * self.longest + 1, 0)
         start = np.zeros(len(tokens.counts) + 1, np.int64)
-        count_texts(
-            tokens,
-            scratch_for(tokens.counts),
-            first_text,
-            self.shortest,
-            self.longest,
-            self.binary,
-            self.words.arrays,
-            self.pairs.arrays,
-            self.letters,
-            self.ends,
-            self.codes,
-            start,
-        )
+        settings = self.shortest, self.longest, self.binary
+        table = self.words.arrays, self.pairs.arrays, self.letters, self.ends
+        count_texts(tokens, scratch_for(tokens.counts), first_text, *settings, *table, self.codes, start)
         refuse_too_many(len(self.pairs), first_text + len(tokens.counts))
         return self.codes[: start[-1]], start
 
@@ -384,6 +373,13 @@ def refuse_too_many(pairs: int, n_texts: int) -> None:
 def empty_slots(keys: int) -> np.ndarray:
     """Return the slots of a table for that many keys: a power of two, at least twice as many as keys."""
     return np.full(max(MIN_SLOTS, 1 << (2 * keys - 1).bit_length()), FREE, np.int32)
+
+
+def token_table(letters: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slots and the keys of a hash table of distinct tokens, which are concatenated."""
+    keys, slots = np.empty((len(ends) - 1, 1), np.int64), empty_slots(len(ends) - 1)
+    index_tokens(letters, ends, slots, keys)
+    return slots, keys
 
 
 def _with_room(array: np.ndarray, need: int, used: int) -> np.ndarray:

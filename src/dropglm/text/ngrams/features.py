@@ -14,22 +14,9 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.model_files import LARGEST
 from dropglm.base.registry import lookup
 from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
+from dropglm.text.ngrams import counting
 from dropglm.text.ngrams.analysis import TextAnalysis
-from dropglm.text.ngrams.counting import (
-    MAX_NGRAM,
-    NONE,
-    NORMS,
-    Columns,
-    NgramCounter,
-    NgramRows,
-    Weighting,
-    empty_slots,
-    find_texts,
-    index_ngrams,
-    index_tokens,
-    inverse_document_frequencies,
-    scratch_for,
-)
+from dropglm.text.ngrams.counting import NONE, NgramRows
 from dropglm.text.ngrams.counts import (
     Candidates,
     CountedNgrams,
@@ -159,7 +146,7 @@ class Vocabulary:
             and len(counts) == len(spelling)
             and len(values) in (0, len(spelling))
             and spelling.size
-            and longest <= MAX_NGRAM
+            and longest <= counting.MAX_NGRAM
             and max(words, spelling.size) * longest <= np.iinfo(np.int32).max
             and (spelling[:, 0] >= 0).all()
             and spelling.max() < words
@@ -196,21 +183,19 @@ class Vocabulary:
 
     @cached_property
     def _tables(self) -> HashTables:
-        keys = np.empty((len(self._ends) - 1, 1), np.int64)
-        slots = empty_slots(len(keys))
-        index_tokens(self._letters, self._ends, slots, keys)
+        slots, keys = counting.token_table(self._letters, self._ends)
         most = int(np.maximum(self._lengths - 1, 0).sum())  # each n-gram may have n - 1 pairs of its own
-        pair_slots, pair_keys = empty_slots(most), np.empty((most, 1), np.int64)
+        pair_slots, pair_keys = counting.empty_slots(most), np.empty((most, 1), np.int64)
         columns = np.full(len(keys), NONE, np.int32), np.empty(most, np.int32)
-        pairs = index_ngrams(self._spelling, pair_slots, pair_keys, *columns)
+        pairs = counting.index_ngrams(self._spelling, pair_slots, pair_keys, *columns)
         return HashTables(slots, keys, pair_slots, pair_keys[:pairs], (columns[0], columns[1][:pairs]))
 
     def _find(self, tokens: Tokens, shortest: int, codes: np.ndarray, start: np.ndarray) -> None:
         """Write the codes of the known n-grams of each text, and where those of each text end."""
         slots, keys, *pairs = self._tables[:4]
         table = slots, keys, self._letters, self._ends, *pairs
-        scratch = scratch_for(tokens.counts)
-        find_texts(tokens, scratch, shortest, self._longest, *table, codes, start)
+        scratch = counting.scratch_for(tokens.counts)
+        counting.find_texts(tokens, scratch, shortest, self._longest, *table, codes, start)
 
 
 def column_totals(X: Any) -> tuple[np.ndarray, bool]:
@@ -409,7 +394,7 @@ class NgramFeatures(TextAnalysis):
 
     The defaults are the paper's features: words that occur or not. A ``TextClassifier`` has others where they
     classify better: pairs of words too, of those that occur twice, tf-idf and rows of length 1. Hashed
-    n-grams, and the ``OnlineTextClassifier``, have pairs but no weights, which would need counts of all texts.
+    n-grams and the ``OnlineTextClassifier`` have pairs but no weights, which would need counts of all texts.
     """
 
     ngram_range: tuple[int, int] = (1, 1)
@@ -441,7 +426,7 @@ class NgramFeatures(TextAnalysis):
     verbose: int = 0
     ngrams_: Vocabulary = field(init=False)
     n_texts_: int = field(init=False)
-    _tfidf: Weighting = field(init=False)
+    _tfidf: counting.Weighting = field(init=False)
 
     @classmethod
     def _from_state(cls, settings: dict[str, Any], vocabulary: Mapping[str, Any], n_texts: int) -> Self:
@@ -530,7 +515,7 @@ class NgramFeatures(TextAnalysis):
         rank_type = dtype if dtype.kind == "f" else np.int64
         return Selection(self.min_df, self.max_df, self.max_features, bool(self.binary), rank_type)
 
-    def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> Columns:
+    def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> counting.Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
         selection, threads = self._selection(), checks.threads(self.n_jobs)
         counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
@@ -541,7 +526,10 @@ class NgramFeatures(TextAnalysis):
         return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
 
     def _count(
-        self, X: Iterable[Any], rows: NgramRows | None = None, fewest: Callable[[int], float] = lambda n: 0
+        self,
+        X: Iterable[Any],
+        rows: NgramRows | None = None,
+        fewest: Callable[[int], float] = lambda n: 0,
     ) -> CountedNgrams:
         """Count the n-grams of the texts, and store those of each row.
 
@@ -549,7 +537,7 @@ class NgramFeatures(TextAnalysis):
         """
         shortest, longest = self._check_analysis()
         threads = checks.threads(self.n_jobs)
-        counters = PerThread(partial(NgramCounter, shortest, longest, binary=bool(self.binary)))
+        counters = PerThread(partial(counting.NgramCounter, shortest, longest, binary=bool(self.binary)))
 
         def count(texts: PreparedTexts, piece: tuple[int, int], first_text: int) -> None:
             with counters.one() as (number, counter):
@@ -609,7 +597,7 @@ class NgramFeatures(TextAnalysis):
         self._set_vocabulary(vocabulary._with_counts(texts), n)
         return matrix
 
-    def _to_matrix(self, rows: NgramRows, columns: Columns, dtype: np.dtype) -> Any:
+    def _to_matrix(self, rows: NgramRows, columns: counting.Columns, dtype: np.dtype) -> Any:
         """Return the matrix before it is weighted."""
         binary, threads = bool(self.binary), checks.threads(self.n_jobs)
         return rows.to_matrix(columns, len(self.ngrams_), binary=binary, dtype=dtype, threads=threads)
@@ -643,7 +631,7 @@ class NgramFeatures(TextAnalysis):
         """Store the features, and the weights that follow from them and the settings."""
         self.ngrams_, self.n_texts_ = vocabulary, n_texts
         counts, smooth = vocabulary.document_counts, bool(self.smooth_idf)
-        idf = inverse_document_frequencies(counts, n_texts, smooth=smooth) if self.use_idf else None
+        idf = counting.inverse_document_frequencies(counts, n_texts, smooth=smooth) if self.use_idf else None
         self._set_weights(idf)
 
     def _set_weights(self, idf: np.ndarray | None) -> None:
@@ -663,7 +651,7 @@ class NgramFeatures(TextAnalysis):
                 f"beyond {LARGEST:g}; use smaller values."
             )
         settings = bool(self.use_idf), bool(self.smooth_idf), bool(self.sublinear_tf), self.norm
-        self._tfidf = Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
+        self._tfidf = counting.Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
 
     def _value_type(self) -> np.dtype:
         """Return the type of the matrix: integers cannot hold weighted values."""
@@ -675,7 +663,7 @@ class NgramFeatures(TextAnalysis):
         for name in ("binary", "use_idf", "smooth_idf", "sublinear_tf"):
             checks.yes_or_no(getattr(self, name), name)
         if self.norm is not None:
-            lookup(NORMS, self.norm, "norm")
+            lookup(counting.NORMS, self.norm, "norm")
         checks.not_negative(self.idf_power, "idf_power")
         checks.positive(self.ngram_weight, "ngram_weight")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
