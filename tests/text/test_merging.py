@@ -23,7 +23,7 @@ def counted(texts, counters, longest):
         counter = k * 7 % counters
         codes.append((counter, made[counter].add(tokenizer.split([text]), k)[0].copy()))
     whole = CountedNgrams.of(made, len(texts), threads=2)
-    counts = whole.trie.candidates(1, lambda n: (1, np.inf), len(texts))
+    counts = whole.trie.frequent_ngrams(1, lambda n: (1, np.inf), len(texts))
     words = decode_strings(counts.letters, counts.ends)
     names = [" ".join(words[k] for k in row if k >= 0) for row in counts.spelling.tolist()]
     by_name = dict(zip(names, zip(counts.texts.tolist(), counts.times.tolist(), strict=True), strict=True))

@@ -334,9 +334,9 @@ def confident_mistakes(
     >>> [mistake.text for mistake in confident_mistakes(["one", "two", "three"], "bbb", p, "ab")]
     ['three']
     """
-    judged = _Judged.of(X, y, probabilities, classes)
-    wrong = judged.predicted != judged.truth
-    return judged.listed(wrong, -judged.probability, k)
+    checked = _LabelCheck.of(X, y, probabilities, classes)
+    wrong = checked.predicted != checked.truth
+    return checked.listed(wrong, -checked.probability, k)
 
 
 def suspicious_labels(
@@ -390,21 +390,21 @@ def suspicious_labels(
     ...     print(found.text, found.label, found.predicted, found.probability)
     what a bore good bad 0.9
     """
-    judged = _Judged.of(X, y, probabilities, classes)
-    if not judged.is_useful:
+    checked = _LabelCheck.of(X, y, probabilities, classes)
+    if not checked.is_useful:
         return []
-    usual = np.full(len(judged.labels), np.inf)
-    for number in np.unique(judged.truth[judged.known]):
-        usual[number] = judged.label_probability[judged.known & (judged.truth == number)].mean()
-    wrong = judged.predicted != judged.truth
-    count = int(np.count_nonzero(wrong & judged.known & (judged.probability >= usual[judged.predicted])))
+    usual = np.full(len(checked.labels), np.inf)
+    for number in np.unique(checked.truth[checked.known]):
+        usual[number] = checked.label_probability[checked.known & (checked.truth == number)].mean()
+    wrong = checked.predicted != checked.truth
+    count = int(np.count_nonzero(wrong & checked.known & (checked.probability >= usual[checked.predicted])))
     # With 2,000 labels, one in twenty of them exchanged at random, 86 and 84 % of the listed texts had
     # exchanged labels (docs and news4, two seeds each), instead of 80 and 80 % if only the confident
     # disagreements themselves are listed.
     # Ranked by the probability of the label alone, 70.7 instead of 71.1 % of the first 100 were wrong (mean
     # of six data sets, 2,000 labels, one in twenty exchanged), and no more on any of them.
-    relative = judged.label_probability / np.maximum(usual[judged.truth], np.finfo(np.float64).tiny)
-    return judged.listed(wrong, relative, count if k is None else min(k, count))
+    relative = checked.label_probability / np.maximum(usual[checked.truth], np.finfo(np.float64).tiny)
+    return checked.listed(wrong, relative, count if k is None else min(k, count))
 
 
 def can_judge_labels(X: Sequence[str], y: Any, probabilities: Any, classes: Any) -> bool:
@@ -420,10 +420,10 @@ def can_judge_labels(X: Sequence[str], y: Any, probabilities: Any, classes: Any)
     >>> can_judge_labels(["one", "two", "three"], "aab", p, "ab")
     False
     """
-    return _Judged.of(X, y, probabilities, classes).is_useful
+    return _LabelCheck.of(X, y, probabilities, classes).is_useful
 
 
-class _Judged(NamedTuple):
+class _LabelCheck(NamedTuple):
     """Texts with labels and predictions; the arrays have one entry per text."""
 
     X: Sequence[str]

@@ -59,28 +59,6 @@ class OnlineSummary:
     progressive_accuracy: float | None
     progressive_log_loss: float | None
 
-    @classmethod
-    def of(cls, learnt: Any) -> "OnlineSummary":
-        """Summarise an ``OnlineTextModel``."""
-        model, vectorizer = learnt.model, learnt.vectorizer
-        rule, hashed = model._unchanged_rule(), isinstance(vectorizer, HashedFeatures)
-        name = model.rule if isinstance(model.rule, str) else type(rule).__name__
-        features, has_learnt = (
-            int(model.n_features_in_),
-            model._check_fitted()._progressive_scores.weight > 0.0,
-        )
-        return cls(
-            texts={str(c): int(n) for c, n in zip(model.classes_, learnt.counts, strict=True)},
-            features=features,
-            used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else features,
-            hashed=hashed,
-            settings={"rule": name, "rate": float(rule.rate), "l2": float(model.l2)}
-            | ({"power": float(rule.power)} if hasattr(rule, "power") else {})
-            | ({"average": True} if model.average else {}),
-            progressive_accuracy=model.progressive_accuracy_ if has_learnt else None,
-            progressive_log_loss=model.progressive_log_loss_ if has_learnt else None,
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return the summary in plain types, for JSON."""
         return asdict(self)
@@ -164,7 +142,22 @@ class OnlineTextModel(FittedTextModel):
     @property
     def summary_(self) -> OnlineSummary:
         """The data, the settings and the progressive scores."""
-        return OnlineSummary.of(self)
+        model, vectorizer, d = self.model, self.vectorizer, int(self.model.n_features_in_)
+        rule, hashed = model._unchanged_rule(), isinstance(vectorizer, HashedFeatures)
+        name = model.rule if isinstance(model.rule, str) else type(rule).__name__
+        settings = {"rule": name, "rate": float(rule.rate), "l2": float(model.l2)}
+        settings |= {"power": float(rule.power)} if hasattr(rule, "power") else {}
+        settings |= {"average": True} if model.average else {}
+        has_learnt = model._check_fitted()._progressive_scores.weight > 0.0
+        return OnlineSummary(
+            texts={str(c): int(n) for c, n in zip(model.classes_, self.counts, strict=True)},
+            features=d,
+            used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else d,
+            hashed=hashed,
+            settings=settings,
+            progressive_accuracy=model.progressive_accuracy_ if has_learnt else None,
+            progressive_log_loss=model.progressive_log_loss_ if has_learnt else None,
+        )
 
     def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
         """List the n-grams with the strongest influence on each class."""
@@ -224,8 +217,13 @@ class OnlineTextModel(FittedTextModel):
         model._unchanged_rule()  # raises if the steps were taken with other settings
         if state.histories.shape[1] or not np.isfinite(state.cells).all():
             model._coefficients()  # raises if they are not finite
-        settings = self.current_settings
-        ngrams = vectorizer.ngrams_._to_state()
+        settings, ngrams = self.current_settings, vectorizer.ngrams_._to_state()
+        features = {"buckets": ngrams}
+        if settings["bits"] is None:
+            # With the settings of a TextClassifier's n-grams, most of which an online classifier lacks.
+            names = (*FEATURES, "ngram_weight")
+            own = {name: saved_setting(name, getattr(vectorizer, name)) for name in names}
+            features = {"vocabulary": ngrams, "vectorizer": own}
         return {
             "settings": saved_settings(settings) | {"rule": _saved_rule(settings["rule"])},
             "classes": np.asarray(model.classes_),
@@ -234,18 +232,7 @@ class OnlineTextModel(FittedTextModel):
             "seen": np.array(model._progressive_scores),
             "n_texts": vectorizer.n_texts_,
             "columns": self._columns(),
-        } | (
-            {"buckets": ngrams}
-            if settings["bits"] is not None
-            # With the settings of a TextClassifier's n-grams, most of which an online classifier lacks.
-            else {
-                "vocabulary": ngrams,
-                "vectorizer": {
-                    name: saved_setting(name, getattr(vectorizer, name))
-                    for name in (*FEATURES, "ngram_weight")
-                },
-            }
-        )
+        } | features
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:

@@ -18,8 +18,8 @@ from dropglm.text.ngrams import counting
 from dropglm.text.ngrams.analysis import TextAnalysis
 from dropglm.text.ngrams.counting import NONE, NgramRows
 from dropglm.text.ngrams.counts import (
-    Candidates,
     CountedNgrams,
+    FrequentNgrams,
     copy_strings,
     find_byte,
     sorted_rows,
@@ -304,7 +304,7 @@ class Selection(NamedTuple):
             return self.min_df[0], self.min_df[1]
         return self.min_df, self.min_df
 
-    def select(self, candidates: Candidates) -> tuple[Vocabulary, np.ndarray]:
+    def select(self, candidates: FrequentNgrams) -> tuple[Vocabulary, np.ndarray]:
         """Return the features in alphabetical order, and the position of each among the candidates."""
         n = candidates.n_texts
         if len(candidates.ends) == 1:
@@ -520,7 +520,7 @@ class NgramFeatures(TextAnalysis):
         selection, threads = self._selection(), checks.threads(self.n_jobs)
         counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
         n, (shortest, _) = counted.n_texts, self._check_analysis()
-        candidates = counted.trie.candidates(shortest, partial(selection.document_range, n), n)
+        candidates = counted.trie.frequent_ngrams(shortest, partial(selection.document_range, n), n)
         vocabulary, chosen = selection.select(candidates)
         self._set_vocabulary(vocabulary, n)
         return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)

@@ -262,7 +262,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         total.check_settings(self._settings())
         if self.vocabulary is None:
             selection, n = self._selection(), total.n_texts
-            candidates = total.trie.candidates(total.shortest, partial(selection.document_range, n), n)
+            candidates = total.trie.frequent_ngrams(total.shortest, partial(selection.document_range, n), n)
             self._set_vocabulary(selection.select(candidates)[0], n)
         else:
             given = self._given_for_fit()
