@@ -42,7 +42,7 @@ from dropglm.text.ngrams.vectorizer import NgramVectorizer
 BY_BLOCK = ("dropout", "noise_std", "l2_weights")
 
 
-def add_blocks(
+def add_block_settings(
     estimator: LogisticRegression | LogisticRegressionCV,
     values: Callable[[str, Any], Sequence[tuple[Any, ...]]],
 ) -> None:
@@ -59,7 +59,7 @@ def add_blocks(
     Examples
     --------
     >>> search = LogisticRegressionCV(dropout=(0.5, 0.3), l2_weights="uniform")
-    >>> add_blocks(search, lambda name, value: [(0.1,), (1.0,)] if name == "l2_weights" else [(0.0,)])
+    >>> add_block_settings(search, lambda name, value: [(0.1,), (1.0,)] if name == "l2_weights" else [(0.0,)])
     >>> search.dropout, search.l2_weights
     ([PerBlock(0.5, 0.0), PerBlock(0.3, 0.0)], [PerBlock('uniform', 0.1), PerBlock('uniform', 1.0)])
     """
@@ -210,7 +210,7 @@ class LatentPrior(NamedTuple):
     def set_values(self, estimator: LogisticRegressionCV) -> None:
         """Give a search values for the latent blocks: no noise, and each of them or none as a candidate."""
         no_noise = [(0.0,) * len(self.blocks)]
-        add_blocks(
+        add_block_settings(
             estimator, lambda name, value: self._l2_weights(value) if name == "l2_weights" else no_noise
         )
 
@@ -313,4 +313,4 @@ def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, w
     stds = [std / np.sqrt(width) for std in (NOISE if tuned else NOISE[:1])]
     weights = EMBEDDING_L2_WEIGHTS if tuned else EMBEDDING_L2_WEIGHTS[:1]
     last = {"dropout": [0.0], "noise_std": stds, "l2_weights": weights}
-    add_blocks(estimator, lambda name, _: [(value,) for value in last[name]])
+    add_block_settings(estimator, lambda name, _: [(value,) for value in last[name]])

@@ -309,14 +309,12 @@ def _attempt(
         prior.set_values(estimator)
     if texts.embeddings is not None:
         set_embedding_values(estimator, texts.embeddings.width)
-    rows = texts.rows(estimator, features)
-    if not tuned:
-        return Attempt(vectorizer, estimator, rows, prior, None)
-    # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
-    priors = PRIORS if prior is not None and texts.embeddings is None else None
-    return Attempt(
-        vectorizer, estimator, rows, prior, estimator._search_rows(rows, rival=rival, priors=priors)
-    )
+    rows, searched = texts.rows(estimator, features), None
+    if tuned:
+        # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
+        priors = PRIORS if prior is not None and texts.embeddings is None else None
+        searched = estimator._search_rows(rows, rival=rival, priors=priors)
+    return Attempt(vectorizer, estimator, rows, prior, searched)
 
 
 def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedTextModel:
