@@ -2,7 +2,7 @@
 
 Built-in settings for words use the compiled loops of ``tokens`` and ``counting``. N-grams of characters and
 functions of the user are lists of strings, which are then counted by the same loops. Words of a list of stop
-words are dropped after texts are split.
+words are dropped after texts are split. Texts are checked, and read in chunks of a few megabytes.
 """
 
 import re
