@@ -27,8 +27,7 @@ from dropglm import OnlineTextClassifier, TextClassifier, load_model
 from dropglm.base import model_files
 from dropglm.base.model_files import ModelFileError
 from dropglm.text.fitted_model import load_fitted_model
-from dropglm.text.online_text_model import OnlineTextModel
-from dropglm.text.stream import OnlineTraining
+from dropglm.text.online_text_model import OnlineTextModel, OnlineTraining
 
 EACH = 200
 HEADER = ("kind of file", "edited", "refused", "opened", "slowest", "memory", "other files", "failures")

@@ -36,7 +36,7 @@ from dropglm.labelling import Journal, LabellingSession
 from dropglm.labelling.journal import KINDS, JournalError, TextReference
 from dropglm.places.partitions import Rows, SerialEngine
 from dropglm.places.partitions.checkpoint import ProblemCheckpoint
-from dropglm.text.stream import OnlineTraining
+from dropglm.text.online_text_model import OnlineTraining
 
 PAGE = ROOT / "docs" / "nothing-lost.md"
 # In words: the kind of a fault, and whether it lasts until the process ends.

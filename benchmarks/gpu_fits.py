@@ -85,14 +85,15 @@ def search(data: Data) -> Rows:
 def newsgroups(data: Data) -> Rows:
     """Measure a tuned text classifier on 20 newsgroups."""
     from dropglm import TextClassifier
-    from dropglm.text.training import count_ngrams
-    from dropglm.text.tuning import NGRAM_WEIGHTS
+    from dropglm.text.training import NGRAM_WEIGHTS, vectorizer_of
 
     rows: Rows = []
     for name, device in {"GPU": "cuda", "16 cores": "cpu"}.items():
         model = TextClassifier(n_jobs=16, random_state=0, device=device)
         repeats = 3 if name == "GPU" else 1
-        counting, _ = seconds(partial(count_ngrams, model, data.texts, NGRAM_WEIGHTS[0]), repeats)
+        counting, _ = seconds(
+            partial(vectorizer_of(model, NGRAM_WEIGHTS[0])._fit_counts, data.texts), repeats
+        )
         whole, _ = seconds(partial(model.fit, data.texts, data.groups), repeats)
         right = 100 * np.mean(model.predict(data.test_texts) == data.test_groups)
         rows.append(

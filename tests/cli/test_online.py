@@ -100,7 +100,7 @@ def test_integer_labels_stay_integers(tmp_path):
 # Kills the process after the third checkpoint.
 KILLED = """
 import os, signal, sys
-from dropglm.text.stream import OnlineTraining
+from dropglm.text.online_text_model import OnlineTraining
 
 save, count = OnlineTraining.save, 0
 
@@ -139,8 +139,7 @@ def test_a_killed_training_resumes_bit_for_bit(folder, settings, tmp_path):
 def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epoch, passes):
     from dropglm.cli.train_online import _resume
     from dropglm.cli.training import TrainOptions
-    from dropglm.text.online_text_model import OnlineTextModel
-    from dropglm.text.stream import OnlineTraining
+    from dropglm.text.online_text_model import OnlineTextModel, OnlineTraining
 
     model = OnlineTextModel.new({})
     found = OnlineTraining(model, epoch=epoch)

@@ -22,8 +22,8 @@ from dropglm import text
 from dropglm.dask import TextClassifier
 from dropglm.places.partitions import Rows, SerialEngine
 from dropglm.places.partitions.round_trips import RoundTrips
-from dropglm.text import load_model, partitioned, save_model, training, tuning
-from dropglm.text.partitioned import TextRows, TextsInPartitions, to_matrix
+from dropglm.text import load_model, partitioned, save_model, training
+from dropglm.text.partitioned import Embedded, TextRows, TextsInPartitions, to_matrix
 from dropglm.text.training import fit_to_texts
 from tests.cli.command import dropglm, write_csv
 
@@ -49,8 +49,10 @@ def client():
 def in_float64(monkeypatch):
     """Let matrices be float64, so that equality is not limited by rounding."""
 
+    original = training.vectorizer_of
+
     def vectorizer_of(*arguments):
-        return tuning.vectorizer_of(*arguments).set_params(dtype=np.float64)
+        return original(*arguments).set_params(dtype=np.float64)
 
     for module in (partitioned, training):
         monkeypatch.setattr(module, "vectorizer_of", vectorizer_of)
@@ -276,6 +278,44 @@ def test_embeddings_are_features_as_for_texts_in_memory(client, tune, given):
     answers = expected.predict_proba(texts, E if given else None)
     found = model.predict_proba(parts(texts, 3), parts(E, 3) if given else None)
     assert_allclose(np.concatenate(client.gather(client.compute(found))), answers, atol=1e-5)
+
+
+def test_an_embedder_is_recognised_without_embedding_texts_again():
+    calls = []
+
+    def embedder(texts):
+        calls.append(len(texts))
+        return lengths(texts)
+
+    texts, y = many_words(60)
+    model = TextClassifier(tune=False, embedder=embedder)
+    model.fit_parts(SerialEngine(), [Rows(0, texts, y, None, labeled=True)], [])
+    calls.clear()
+    model.to_local().predict(texts[:5])
+    assert calls == [5]
+
+
+def test_given_embeddings_must_be_those_of_all_texts():
+    (texts, y), (more, _) = many_words(60), many_words(20, seed=1)
+    model = text.TextClassifier(tune=False, embedder=lengths)
+    with pytest.raises(ValueError, match="given for X but not for X_unlabeled"):
+        model.fit(texts, y, X_unlabeled=more, embeddings=lengths(texts))
+    labeled = [Rows(0, Embedded(texts, lengths(texts)), y, None, labeled=True)]
+    unlabeled = [Rows(0, more, None, None, labeled=False)]
+    with pytest.raises(ValueError, match="Unlabelled partition 0 has texts without embeddings"):
+        TextClassifier(tune=False, embedder=lengths).fit_parts(SerialEngine(), labeled, unlabeled)
+
+
+@pytest.mark.parametrize("tune", [False, True])
+def test_classes_must_have_some_weight(tune):
+    texts, y = corpus(60, K=3)
+    weights = (y != "class 1").astype(float)
+    message = "All rows of class class 1 have a sample_weight of 0"
+    with pytest.raises(ValueError, match=message):
+        text.TextClassifier(tune=tune).fit(texts, y, sample_weight=weights)
+    labeled = [Rows(0, texts, y, weights, labeled=True)]
+    with pytest.raises(ValueError, match=message):
+        TextClassifier(tune=tune).fit_parts(SerialEngine(), labeled, [])
 
 
 def test_errors_name_the_partition(client):

@@ -14,7 +14,7 @@ from dropglm.cli.files import read_labelled
 from dropglm.cli.label import texts_and_labels
 from dropglm.dask.partitions import read_rows, with_classes
 from dropglm.tables import Table
-from dropglm.text.stream import find_classes
+from dropglm.text.online_text_model import find_classes
 from tests.tables.rows import written
 
 SEPARATED = sys.modules["dropglm.tables.separated"]

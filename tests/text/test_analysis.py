@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer, strip_accents_unicode
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams import analysis
 from dropglm.text.ngrams.tokens import RUNS, WORDS_OF_TWO_LETTERS, strip_unicode
 
 LETTERS = "aAbBéÉçñ'!  \n\tςΣİß\u0301\u0308٣_京😀ﬁ＜"
@@ -91,7 +91,7 @@ def test_functions_of_the_user_are_applied_as_in_scikit_learn(texts, settings):
 
 
 def test_english_stop_words_are_dropped_in_chunks_and_on_threads(monkeypatch):
-    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(analysis, "CHUNK_CHARACTERS", 100)
     texts = [f"this is the {k % 7}th text of the {k % 5} and it is dull" for k in range(300)]
     settings = {"stop_words": "english", "ngram_range": (1, 2), "token_pattern": WORDS_OF_TWO_LETTERS}
     expected = CountVectorizer(**settings).fit_transform(texts)

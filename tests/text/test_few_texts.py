@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier, load_model
-from dropglm.text.tuning import GRID, MANY_CLASSES, SMALL_GRID, ngram_weights_of
+from dropglm.text.training import GRID, MANY_CLASSES, SMALL_GRID, ngram_weights_of
 from tests.search.test_blended_search import ratios
 from tests.text.synthetic import random_text
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams import analysis
 from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
 TEXTS = ["aa bb cc bb aa", "bb aa", "", "cc aa bb dd", "aa aa"]
@@ -44,7 +44,7 @@ def test_matrix_is_that_of_scikit_learn_in_the_given_order(names, mapped, fitted
 def test_chunks_and_threads_do_not_change_the_counts(monkeypatch):
     texts = TEXTS * 20
     expected = NgramVectorizer(vocabulary=["bb aa", "dd"], ngram_range=(1, 2)).fit(texts)
-    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 30)
+    monkeypatch.setattr(analysis, "CHUNK_CHARACTERS", 30)
     found = NgramVectorizer(vocabulary=["bb aa", "dd"], ngram_range=(1, 2), n_jobs=3).fit(iter(texts))
     np.testing.assert_array_equal(found.ngrams_.document_counts, expected.ngrams_.document_counts)
     assert found.n_texts_ == len(texts)

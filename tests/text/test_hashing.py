@@ -33,7 +33,7 @@ def test_the_columns_that_occur_equal_those_of_a_vocabulary(texts, n, shortest):
 
 def test_a_row_does_not_depend_on_chunks_threads_and_other_texts(monkeypatch):
     whole = NgramHasher(bits=12).transform(TEXTS * 20)
-    monkeypatch.setattr("dropglm.text.ngrams.chunks.CHUNK_CHARACTERS", 30)
+    monkeypatch.setattr("dropglm.text.ngrams.analysis.CHUNK_CHARACTERS", 30)
     assert (NgramHasher(bits=12, n_jobs=2).transform(TEXTS * 20) != whole).nnz == 0
     for i, text in enumerate(TEXTS):
         assert (NgramHasher(bits=12).transform([text]) != whole[[i]]).nnz == 0

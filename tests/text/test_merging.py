@@ -23,7 +23,7 @@ def counted(texts, counters, longest):
         counter = k * 7 % counters
         codes.append((counter, made[counter].add(tokenizer.split([text]), k)[0].copy()))
     whole = CountedNgrams.of(made, len(texts), threads=2)
-    counts = whole.trie.candidates(1, lambda n: (1, np.inf), len(texts))
+    counts = whole.trie.frequent_ngrams(1, lambda n: (1, np.inf), len(texts))
     words = decode_strings(counts.letters, counts.ends)
     names = [" ".join(words[k] for k in row if k >= 0) for row in counts.spelling.tolist()]
     by_name = dict(zip(names, zip(counts.texts.tolist(), counts.times.tolist(), strict=True), strict=True))
@@ -36,7 +36,7 @@ def counted(texts, counters, longest):
 def test_counts_and_rows_are_those_of_one_counter(texts, counters, longest, piece):
     """Also if several tasks merge the n-grams of one length."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dropglm.text.ngrams.counts.PIECE", piece)
+        patch.setattr("dropglm.text.ngrams.counts.NGRAMS_PER_PIECE", piece)
         found = counted(texts, counters, longest)
     assert found == counted(texts, 1, longest)
 
@@ -44,7 +44,7 @@ def test_counts_and_rows_are_those_of_one_counter(texts, counters, longest, piec
 @pytest.mark.parametrize("threads", [2, 5, 70])
 def test_a_fit_does_not_depend_on_the_number_of_threads(threads, monkeypatch):
     """Even if every text is a task of its own, and there are more threads than shards."""
-    monkeypatch.setattr("dropglm.text.ngrams.features.PIECE", 1)
+    monkeypatch.setattr("dropglm.text.ngrams.features.BYTES_PER_PIECE", 1)
     texts = [f"{'a b ' * (k % 5)}word{k % 11} word{k % 7} {'é' * (k % 3)}" for k in range(300)]
     settings = {"ngram_range": (1, 3), "min_df": 2, "binary": False}
     one, several = NgramVectorizer(**settings), NgramVectorizer(**settings, n_jobs=threads)

@@ -21,7 +21,7 @@ class FixedModel:
     def __init__(self, classes):
         self.classes_ = np.array(classes)
 
-    def predict_proba(self, texts):
+    def predict_proba(self, texts, embeddings=None):
         return np.array([[float(p) for p in text.split()] for text in texts], np.float32)
 
 
@@ -52,7 +52,7 @@ def test_log_loss_and_confusion_are_those_of_scikit_learn(rng):
 def test_confusion_has_true_classes_as_rows():
     found = compute_metrics(FixedModel([0, 1]), ["1 0"] * 3 + ["0 1"], np.array([1, 1, 1, 1]))
     assert found.confusion == [[0, 0], [3, 1]]
-    assert found.mistakes(5) == [(1, 0, 3)]
+    assert found.frequent_mistakes[:5] == [(1, 0, 3)]
 
 
 @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ def test_many_classes_have_mistakes_but_no_confusion(monkeypatch):
     monkeypatch.setattr(metrics, "MOST_CONFUSED", 2)
     many = metrics_from_probabilities(y, p, classes)
     assert few.confusion == [[1, 1, 0], [2, 0, 0], [0, 0, 1]]
-    assert few.mistakes(2) == many.mistakes(2) == [("b", "a", 2), ("a", "b", 1)]
+    assert few.frequent_mistakes[:2] == many.frequent_mistakes[:2] == [("b", "a", 2), ("a", "b", 1)]
     assert (many.confusion, many.by_class) == ([], few.by_class)

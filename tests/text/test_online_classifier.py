@@ -45,7 +45,7 @@ def assert_same(one, other):
 def test_the_model_does_not_depend_on_chunks(stream, settings, monkeypatch):
     whole = trained(*stream, **settings)
     assert_same(trained(*stream, chunks=7, **settings), whole)
-    monkeypatch.setattr("dropglm.text.ngrams.chunks.CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr("dropglm.text.ngrams.analysis.CHUNK_CHARACTERS", 100)
     assert_same(trained(*stream, n_jobs=2, **settings), whole)
 
 

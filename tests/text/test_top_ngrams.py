@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.linear import LogisticRegression
 from dropglm.text.explanation import only_words, top_ngrams
-from dropglm.text.ngrams.vocabulary import Vocabulary
+from dropglm.text.ngrams.features import Vocabulary
 
 NAMES = np.array([f"word{j}" if j % 3 else f"word{j} ." for j in range(40)], dtype=object)
 

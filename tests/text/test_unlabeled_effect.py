@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dropglm import LogisticRegressionCV, TextClassifier
-from dropglm.text.summary import effect_line
+from dropglm.text.fitted_model import effect_line
 from tests.text.synthetic import random_text
 
 SEARCH = {"scoring": "neg_log_loss", "score": -0.43, "accuracy": 0.86}

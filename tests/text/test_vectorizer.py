@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams import analysis
 from dropglm.text.ngrams.counting import NgramCounter, refuse_too_many
 from dropglm.text.ngrams.tokens import (
     HTML_TAG,
@@ -158,7 +158,7 @@ def test_result_does_not_depend_on_chunks_and_threads(monkeypatch):
     texts = [f"text {k} has {k % 7} and {k * k % 11} <br/> Ünïcödé" for k in range(300)]
     whole = NgramVectorizer(ngram_range=(1, 3), min_df=2).fit(texts)
     expected = whole.transform(texts)
-    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(analysis, "CHUNK_CHARACTERS", 100)
     for threads in (1, 2, 3):
         vectorizer = NgramVectorizer(ngram_range=(1, 3), min_df=2, n_jobs=threads)
         X = vectorizer.fit_transform(iter(texts))
@@ -173,7 +173,7 @@ def test_memory_does_not_grow_with_the_number_of_texts(monkeypatch):
     """Twice as many texts of the same words take no more memory."""
     import tracemalloc
 
-    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 1 << 17)
+    monkeypatch.setattr(analysis, "CHUNK_CHARACTERS", 1 << 17)
 
     def peak(n):
         tracemalloc.start()

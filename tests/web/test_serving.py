@@ -182,7 +182,7 @@ def test_models_with_embeddings_need_them_in_the_request(tmp_path):
         answer = ask(address, "/predict", {"texts": TEXTS, "embeddings": E}).json["predictions"]
         assert [each["label"] for each in answer] == model.predict(TEXTS, lengths(TEXTS)).tolist()
         why = ask(address, "/explain", {"texts": TEXTS[:1], "embeddings": E[:1]}).json["explanations"][0]
-        assert why["embedding"] == pytest.approx(model.explain(TEXTS[0], E[0]).embedding.weight)
+        assert why["embedding"]["weight"] == pytest.approx(model.explain(TEXTS[0], E[0]).embedding.weight)
         for wrong in (E[:1], [["a", "b"]] * 4, [[1.0]] * 4, "x", [[1, [2]]] * 4, {}):
             assert ask(address, "/predict", {"texts": TEXTS, "embeddings": wrong}).status == 422
             assert ask(address, "/explain", {"texts": TEXTS, "embeddings": wrong}).status == 422

@@ -242,6 +242,20 @@ def missing(labels: np.ndarray) -> int | None:
     return next((index for index, label in enumerate(labels) if _is_missing(label)), None)
 
 
+def fractional(labels: np.ndarray) -> int | None:
+    """Return the index of the first label that is a number with a fraction, or None.
+
+    Examples
+    --------
+    >>> fractional(np.array([1.0, 2.5])), fractional(np.array(["2.5"]))
+    (1, None)
+    """
+    if labels.dtype.kind != "f":
+        return None
+    places = np.flatnonzero(labels != np.floor(labels))
+    return int(places[0]) if len(places) else None
+
+
 def _is_missing(label: Any) -> bool:
     try:
         return (

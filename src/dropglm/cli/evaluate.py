@@ -112,6 +112,6 @@ def _print_confusion(measures: "Metrics") -> None:
         terminal.print_table(
             "Most frequent mistakes (--json lists all)",
             ("true class", "predicted class", "texts"),
-            ((str(true), str(given), f"{count:,}") for true, given, count in measures.mistakes(20)),
+            ((str(true), str(given), f"{count:,}") for true, given, count in measures.frequent_mistakes[:20]),
             words=2,
         )

@@ -88,7 +88,7 @@ def _print_explanation(text: str, why: "Explanation", top: int) -> None:
     terminal.print_table(
         f"{shown!r}: {probabilities}",
         ("what tips the prediction", "contribution"),
-        ((f"{'  ' * row.depth}{row.name}", f"{row.weight:+.2f}") for row in why.outline(top)),
+        (row.cells() for row in why.outline(top)),
     )
     if why.unknown:
         terminal.print_pairs([("unknown", listed(why.unknown))])

@@ -61,9 +61,7 @@ def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
 
 def _contributions(why: Explanation, top: int) -> str:
     """Return the bars of the largest contributions, and how contributions add up."""
-    sums = [
-        ["\N{EM SPACE}" * row.depth + printable(row.name), f"{row.weight:+.2f}"] for row in why.outline(0)
-    ]
+    sums = [[*row._replace(name=printable(row.name)).cells("\N{EM SPACE}")] for row in why.outline(0)]
     bars = NgramWeightsDisplay.from_explanation(why, top) if why.supporting or why.opposing else None
     caption = (
         f"The n-grams that tip the prediction, the predicted class ({why.label}) against the runner-up "

@@ -20,8 +20,13 @@ from dropglm.linear.online_model import OnlineModel
 from dropglm.tables import Table, class_names
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
 from dropglm.text.labels import warn_about_classes
-from dropglm.text.online_text_model import OnlineTextModel
-from dropglm.text.stream import MOST_LISTED, OnlineTraining, find_classes, table_settings
+from dropglm.text.online_text_model import (
+    MOST_LISTED,
+    OnlineTextModel,
+    OnlineTraining,
+    find_classes,
+    table_settings,
+)
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows

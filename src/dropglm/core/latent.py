@@ -151,12 +151,12 @@ def singular_vectors(
     n, d = X.shape
     M = products(X, transpose=n < d, threads=threads)
     with single_threaded_blas():
-        basis, H, weights, s = singular_space(M, k, steps=steps, dtype=X.dtype, seed=seed, threads=threads)
+        space = singular_space(M, k, steps=steps, dtype=X.dtype, seed=seed, threads=threads)
         if n < d:
-            coordinates = multiplied(basis, H @ weights, threads).astype(X.dtype, copy=False)
-            of_rows = multiplied(basis[:, : len(weights)], weights, threads).astype(X.dtype, copy=False)
+            coordinates = space.right_vectors(X.dtype, threads, unit=False)
+            of_rows = space.coefficients(X.dtype, threads)
         else:
-            vectors = multiplied(basis, H @ weights / s, threads).astype(X.dtype, copy=False)
+            vectors = space.right_vectors(X.dtype, threads)
             coordinates = M.dot(vectors, threads)
     signs = _signs(coordinates)
     coordinates *= signs
@@ -169,7 +169,7 @@ def singular_vectors(
     def from_vectors(beta: np.ndarray) -> np.ndarray:
         return vectors @ (signs[:, None] * beta)
 
-    return SingularVectors(s, coordinates, from_rows if n < d else from_vectors)
+    return SingularVectors(space.s, coordinates, from_rows if n < d else from_vectors)
 
 
 class Products(Protocol):
@@ -185,15 +185,24 @@ class Products(Protocol):
 
 
 class SingularSpace(NamedTuple):
-    """Q⁺, H and the weights with which the columns of M Q weights are the left singular vectors of M.
-
-    The right ones are the columns of Q⁺ H weights / s.
-    """
+    """Q⁺, H and the weights with which the columns of M Q weights are the left singular vectors of M."""
 
     basis: np.ndarray  # Q⁺
     H: np.ndarray
     weights: np.ndarray
     s: np.ndarray  # singular values
+
+    def right_vectors(self, dtype: np.dtype, threads: int, *, unit: bool = True) -> np.ndarray:
+        """Return the right singular vectors of M, Q⁺ H weights / s; of length s if not ``unit``."""
+        combined = self.H @ self.weights
+        return multiplied(self.basis, combined / self.s if unit else combined, threads).astype(
+            dtype, copy=False
+        )
+
+    def coefficients(self, dtype: np.dtype, threads: int) -> np.ndarray:
+        """Return Q weights, by which M is multiplied to get its left singular vectors."""
+        Q = self.basis[:, : len(self.weights)]
+        return multiplied(Q, self.weights, threads).astype(dtype, copy=False)
 
 
 def singular_space(

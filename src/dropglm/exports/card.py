@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
+from dropglm.text.fitted_model import AnyTextModel, FittedTextModel, Summary
 from dropglm.text.ngrams.hashed import HashedFeatures
-from dropglm.text.summary import Summary
 
 FEW_TEXTS = 30
 MOST_CLASSES = 50

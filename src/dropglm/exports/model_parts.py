@@ -18,9 +18,9 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import AnyTextModel
+from dropglm.text.ngrams.features import Vocabulary
 from dropglm.text.ngrams.hashed import HashedFeatures
 from dropglm.text.ngrams.tokens import CASED, RUNS, Runs, characters
-from dropglm.text.ngrams.vocabulary import Vocabulary
 
 SIGMA, FINAL_SIGMA = "Σ", "ς"
 Ranges = tuple[tuple[int, int], ...]

@@ -43,11 +43,11 @@ from dropglm.search.held_out import FOLDS
 from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
 from dropglm.tables import class_names
 from dropglm.text.classifier import TextClassifier
+from dropglm.text.feature_blocks import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
-from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
-from dropglm.text.ngrams.chunks import check_texts
-from dropglm.text.tuning import GRID, MANY_CLASSES, NGRAM_WEIGHTS, SMALL_GRID, vectorizer_of
+from dropglm.text.ngrams.analysis import check_texts
+from dropglm.text.training import GRID, MANY_CLASSES, NGRAM_WEIGHTS, SMALL_GRID, vectorizer_of
 
 # Other settings are those of TextClassifier with few labels.
 L2 = (0.1, 0.01)

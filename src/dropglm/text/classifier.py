@@ -12,13 +12,12 @@ from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.labels import check_labels
+from dropglm.text.labels import check_text_labels
 from dropglm.text.model import TextModel, as_estimator
-from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.summary import Summary
-from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts, warn_unless_better
+from dropglm.text.training import TextsInMemory, check_text_settings, fit_to_texts, warn_unless_better
 
 
 @dataclass(eq=False, repr=False)
@@ -242,32 +241,14 @@ class TextClassifier(TextModel):
         Self
             The estimator itself.
         """
-        check_settings(self)
+        check_text_settings(self)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        y = check_labels(y, len(labeled))
+        y = check_text_labels(y, len(labeled))
         texts = TextsInMemory(self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled)
-        fitted = fit_to_texts(self, texts)
-        if fitted.head is not None:
-            fitted.head.checked = self.embedder
-        self._fitted = fitted
-        warn_unless_better(fitted.summary)
+        self._fitted = fit_to_texts(self, texts)
+        warn_unless_better(self.summary_)
         return self
-
-    @property
-    def vectorizer_(self) -> NgramVectorizer:
-        """The fitted vectorizer."""
-        return self._fitted_model().vectorizer
-
-    @property
-    def model_(self) -> LogisticRegression:
-        """The fitted model of the n-grams."""
-        return self._fitted_model().model
-
-    @property
-    def summary_(self) -> Summary:
-        """The data, the chosen settings and their cross-validated score."""
-        return self._fitted_model().summary
 
     @property
     def search_(self) -> LogisticRegressionCV:

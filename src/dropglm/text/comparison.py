@@ -21,11 +21,10 @@ from threadpoolctl import threadpool_limits
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
 from dropglm.search.held_out import FOLDS
-from dropglm.search.scoring import standard_error
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
-from dropglm.text.labels import class_numbers
-from dropglm.text.metrics import log_losses
+from dropglm.text.labels import find_class_numbers
+from dropglm.text.metrics import log_losses, standard_error
 
 MIN_TEXTS = 3  # of each class: one to measure on, and two to choose settings with
 
@@ -39,7 +38,7 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray) -> "Estimate":
         """Return the mean of one value per text."""
-        return cls(float(values.mean()), standard_error(values) or 0.0)
+        return cls(float(values.mean()), standard_error(values))
 
 
 class Scores(NamedTuple):
@@ -174,7 +173,7 @@ def compare_with_baseline(
             # The final fit shows the warnings that matter.
             warnings.simplefilter("ignore")
             p, q = predict(ours, "dropglm"), predict(theirs, "tf-idf")
-    known, truth = ~np.isnan(p[:, 0]), class_numbers(y, classes)
+    known, truth = ~np.isnan(p[:, 0]), find_class_numbers(y, classes)
     one, other = _per_text(p[known], truth[known]), _per_text(q[known], truth[known])
     pairs = [Scores(*map(Estimate.of, rows)) for rows in (one, other, one - other)]
     return Comparison(len(splits), int(known.sum()), *pairs)

@@ -237,10 +237,6 @@ class Fingerprint(NamedTuple):
                 f"{difference}."
             )
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what a model file holds."""
-        return self._asdict()
-
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the fingerprint, after checking its parts."""
@@ -337,7 +333,7 @@ class EmbeddingHead:
 
     def to_state(self) -> dict[str, Any]:
         """Return what a model file holds."""
-        return {"mean": self.mean, "coef": self.coef, "fingerprint": self.fingerprint.to_state()}
+        return {"mean": self.mean, "coef": self.coef, "fingerprint": self.fingerprint._asdict()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], rows: int) -> Self:
@@ -393,18 +389,12 @@ class FolderEmbedder:
         return encoder_of(self.model)(texts)
 
 
-def _with_sentence_transformers(folder: str) -> Any:
-    return import_module("sentence_transformers").SentenceTransformer(folder, local_files_only=True)
-
-
-def _with_model2vec(folder: str) -> Any:
-    return import_module("model2vec").StaticModel.from_pretrained(folder)
-
-
 # The modules that can read a folder, and how.
 READERS: dict[str, Callable[[str], Any]] = {
-    "model2vec": _with_model2vec,
-    "sentence_transformers": _with_sentence_transformers,
+    "model2vec": lambda folder: import_module("model2vec").StaticModel.from_pretrained(folder),
+    "sentence_transformers": lambda folder: import_module("sentence_transformers").SentenceTransformer(
+        folder, local_files_only=True
+    ),
 }
 
 

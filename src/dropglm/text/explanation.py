@@ -172,7 +172,7 @@ class Contribution(NamedTuple):
     weights: list[float]
 
 
-class Share(NamedTuple):
+class EmbeddingContribution(NamedTuple):
     """The contribution of the embedding of a text; ``weight`` and ``weights`` as in ``Contribution``."""
 
     weight: float
@@ -185,6 +185,10 @@ class OutlineRow(NamedTuple):
     depth: int
     name: str
     weight: float
+
+    def cells(self, indent: str = "  ") -> tuple[str, str]:
+        """Return the indented name, and the weight with its sign, for a table."""
+        return f"{indent * self.depth}{self.name}", f"{self.weight:+.2f}"
 
 
 @dataclass(frozen=True)
@@ -217,7 +221,7 @@ class Explanation:
         The n-grams of the text that are features, those with the largest absolute weight first.
     unknown : list of str
         The words of the text that occur in none of the features, in their order in the text.
-    embedding : Share or None
+    embedding : EmbeddingContribution or None
         The contribution of the embedding of the text: ``weight`` to the difference, and ``weights`` to the
         predictor of each class. None if the model does not use embeddings.
 
@@ -243,15 +247,23 @@ class Explanation:
     base: list[float]
     contributions: list[Contribution]
     unknown: list[str]
-    embedding: Share | None = None
+    embedding: EmbeddingContribution | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields in plain types, for JSON."""
-        return vars(self) | {
+    def to_dict(self, top: int | None = None) -> dict[str, Any]:
+        """Return the fields in plain types, for JSON.
+
+        If ``top`` is given, only so many contributions are listed, and "others" has the number of the rest
+        ("count") and the sum of their weights ("weight").
+        """
+        fields = vars(self) | {
             "probabilities": {str(label): p for label, p in self.probabilities.items()},
-            "contributions": [entry._asdict() for entry in self.contributions],
+            "contributions": [entry._asdict() for entry in self.contributions[:top]],
             "embedding": None if self.embedding is None else self.embedding._asdict(),
         }
+        if top is not None:
+            others = [entry.weight for entry in self.contributions[top:]]
+            fields["others"] = {"count": len(others), "weight": sum(others)}
+        return fields
 
     @property
     def supporting(self) -> list[Contribution]:
@@ -303,12 +315,12 @@ class Explanation:
 
     def __str__(self) -> str:
         total, *parts = self.outline()
-        rows = [(f"{'  ' * depth}{name}", weight) for depth, name, weight in parts]
+        rows = [part.cells() for part in parts]
         width = min(max(len(name) for name, _ in rows), MAX_WIDTH)
         lines = [
             "probabilities: " + ", ".join(f"{name} {p:.2f}" for name, p in self.most_probable()),
             f"{total.name}: {total.weight:+.2f}, the sum of",
-            *(f"{name:<{width}}  {weight:+.2f}" for name, weight in rows),
+            *(f"{name:<{width}}  {weight}" for name, weight in rows),
         ]
         if self.unknown:
             lines.append(f"unknown: {listed(self.unknown)}")
@@ -404,5 +416,5 @@ def explain_text(
         unknown=unknown,
         embedding=None
         if embedding is None
-        else Share(float(weights_between(share, first, second)[0]), shares[:, 0].tolist()),
+        else EmbeddingContribution(float(weights_between(share, first, second)[0]), shares[:, 0].tolist()),
     )

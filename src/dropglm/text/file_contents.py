@@ -28,10 +28,8 @@ from dropglm.base.model_files import (
     to_plain,
     whole,
 )
-from dropglm.text.ngrams.analysis import ANALYZERS, STOP_WORDS, stop_word_set
-from dropglm.text.ngrams.chunks import MAX_BITS
-from dropglm.text.ngrams.counting import MAX_NGRAM
-from dropglm.text.ngrams.matrix import NORMS
+from dropglm.text.ngrams.analysis import ANALYZERS, MAX_BITS, STOP_WORDS, stop_word_set
+from dropglm.text.ngrams.counting import MAX_NGRAM, NORMS
 from dropglm.text.ngrams.tokens import ACCENTS, is_linear
 
 # Memory that any file may take, and how many times its own size one may take beyond that; bytes of a
@@ -94,7 +92,7 @@ PATTERN = Kind(
     TEXT.accepts,
     is_linear,
 )
-SHARE = number(0.0)  # of the texts, or their number
+FRACTION_OR_COUNT = number(0.0)  # of the texts
 
 NGRAMS = {
     "ngram_range": several(whole(1, MAX_NGRAM), 2, 2),
@@ -121,8 +119,8 @@ WEIGHTS = WEIGHTS._replace(what="a name or an array of finite numbers")
 CHOSEN = {"dropout": number(0.0, 1.0), "l2": number(0.0), "l2_weights": WEIGHTS, "discount": number(0.0)}
 # Those that matter only if the model is fitted again
 SELECTION = {
-    "min_df": either(SHARE, several(SHARE, 2, 2)),
-    "max_df": SHARE,
+    "min_df": either(FRACTION_OR_COUNT, several(FRACTION_OR_COUNT, 2, 2)),
+    "max_df": FRACTION_OR_COUNT,
     "max_features": none_or(whole(1)),
 }
 SEARCH = {

@@ -16,12 +16,12 @@ from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
 
-def check_labels(y: Any, n: int) -> np.ndarray:
+def check_text_labels(y: Any, n: int) -> np.ndarray:
     """Return the labels of n texts as an array, or raise an error if they cannot be classes.
 
     Examples
     --------
-    >>> check_labels(["good", "bad"], 2)
+    >>> check_text_labels(["good", "bad"], 2)
     array(['good', 'bad'], dtype='<U4')
     """
     y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
@@ -34,13 +34,15 @@ def check_labels(y: Any, n: int) -> np.ndarray:
         raise InputError(
             f"Text {missing} of X (counted from 0) has no label; pass texts without labels as X_unlabeled."
         )
-    if y.dtype.kind == "f" and (y != np.floor(y)).any():
-        fraction = float(y[y != np.floor(y)][0])
-        raise InputError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
+    fraction = checks.fractional(y)
+    if fraction is not None:
+        raise InputError(
+            f"y has fractional numbers such as {float(y[fraction])}; use strings or integers as classes."
+        )
     return y
 
 
-def class_numbers(y: Any, classes: Any) -> np.ndarray:
+def find_class_numbers(y: Any, classes: Any) -> np.ndarray:
     """Return the position of each label among the classes of a model; -1 if it is not one of them.
 
     Labels of another type match by the name of their class: 1 in a Parquet file is "1" in a CSV file. True,
@@ -48,9 +50,9 @@ def class_numbers(y: Any, classes: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> class_numbers(["2", "1", "3"], [1, 2])
+    >>> find_class_numbers(["2", "1", "3"], [1, 2])
     array([ 1,  0, -1])
-    >>> class_numbers([True, 1], [1, 2])
+    >>> find_class_numbers([True, 1], [1, 2])
     array([-1,  0])
     """
     values, labels = y if isinstance(y, list) else np.asarray(y).tolist(), np.asarray(classes).tolist()
@@ -123,7 +125,7 @@ X_unlabeled, or --unlabeled on the command line.
 
     def named(label: Any) -> str:
         count = counts[label]
-        return visible(label) + ("" if count is None else f" ({count:,} text{'' if count == 1 else 's'})")
+        return quoted(label) + ("" if count is None else f" ({count:,} text{'' if count == 1 else 's'})")
 
     hints, groups = [], similar_classes(counts)
     if groups:
@@ -149,12 +151,12 @@ def warn_about_classes(counts: Mapping[Any, int | None]) -> None:
         warnings.warn(hint, stacklevel=stacklevel())
 
 
-def visible(label: Any) -> str:
+def quoted(label: Any) -> str:
     r"""Return the label in quotes, with characters that are not seen, or seen as others, as escapes.
 
     Examples
     --------
-    >>> print(visible("sound\u200b"), visible("caf\u00e9"), visible("cafe\u0301"))
+    >>> print(quoted("sound\u200b"), quoted("caf\u00e9"), quoted("cafe\u0301"))
     'sound\u200b' 'café' 'cafe\u0301'
     """
     shown = repr(label)

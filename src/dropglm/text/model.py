@@ -307,7 +307,7 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
 
 def as_estimator(plain: Any, kind: type[Estimator]) -> Estimator:
     """Return an estimator with the attributes of an object of its base class."""
-    estimator = object.__new__(kind)
+    estimator = kind()
     vars(estimator).update(vars(plain))
     return estimator
 

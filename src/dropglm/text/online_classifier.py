@@ -14,7 +14,7 @@ from dropglm.core.online import Rule
 from dropglm.linear import OnlineLogisticRegression
 from dropglm.text.file_contents import NGRAMS, STEPS
 from dropglm.text.model import TextModel, as_estimator
-from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.hashed import HashedFeatures
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.ngrams.vectorizer import NgramHasher, NgramVectorizer

@@ -26,14 +26,13 @@ from dropglm.places.partitions.rows import RowsInPartitions
 from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
-from dropglm.text.labels import check_labels
-from dropglm.text.latent_prior import KeptColumns, LatentBlock, LatentPrior, LatentWords, fold_back
-from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.feature_blocks import EmbeddingBlock, LatentColumns, LatentPrior, scaled, with_embeddings
+from dropglm.text.labels import check_text_labels
+from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.counts import NgramCounts
+from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.ngrams.vocabulary import column_totals
-from dropglm.text.training import EmbeddingBlock, TrainingTexts, check_settings, with_embeddings
-from dropglm.text.tuning import vectorizer_of
+from dropglm.text.training import TrainingTexts, check_text_settings, vectorizer_of
 
 
 class TextRows(NamedTuple):
@@ -85,7 +84,7 @@ class TextsInPartitions(TrainingTexts):
         unlabeled: list[Any],
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        check_settings(classifier)
+        check_text_settings(classifier)
         if classifier.embedder is not None:
             encoder_of(classifier.embedder)
         if classifier.tune and checkpoint is not None:
@@ -111,12 +110,12 @@ class TextsInPartitions(TrainingTexts):
             raise InputError("No partition has a text with a label.")
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
         some = embedded or classifier.embedder is not None
-        self.embeddings = self._embed(classifier.embedder, shown) if some else None
+        self.embeddings = self._embed(classifier.embedder, bool(embedded), shown) if some else None
 
-    def _embed(self, embedder: Any, shown: bool) -> EmbeddingBlock:
+    def _embed(self, embedder: Any, given: bool, shown: bool) -> EmbeddingBlock:
         """Let the partitions embed their texts, unless embeddings were given; return how they are scaled."""
         with Progress("Embedding the texts of all partitions", shown=shown):
-            self._texts = self.engine.keep(embed_texts, self._texts, embedder)
+            self._texts = self.engine.keep(embed_texts, self._texts, None if given else embedder)
             n, total = self.engine.total(embedding_sums, self._texts, None, add_embedding_sums)
         mean = total / n
         squares = self.engine.total(squared_distances, self._texts, mean, add)
@@ -139,26 +138,22 @@ class TextsInPartitions(TrainingTexts):
         self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
     ) -> tuple[LatentPrior | None, Any]:
         """Return the prior of k latent features, and the partitions with these as further blocks."""
-        words = LatentWords.of(vectorizer, k, powers)
-        if words is None:
+        columns, dtype = LatentColumns.of(vectorizer, k, powers), np.dtype(vectorizer.dtype)
+        if columns is None:
             return None, features
         blocks, added = [], []
-        for scale in words.scales:
-            dtype = np.dtype(vectorizer.dtype)
-            M = PartitionedProducts(self.engine, features, self._sizes, words.kept, scale)
+        for scale in columns.scales:
+            M = PartitionedProducts(self.engine, features, self._sizes, columns, scale)
             with single_threaded_blas():
-                basis, H, weights, s = singular_space(M, words.k, dtype=dtype, threads=1)
-                if M.transposed:
-                    vectors = M.dot((basis[:, : len(weights)] @ weights).astype(dtype), 1)
-                else:
-                    vectors = (basis @ (H @ weights / s)).astype(dtype)
-            factors = np.sqrt(s)
-            squares = self.engine.total(column_squares, M.parts, vectors, add)
+                space = singular_space(M, columns.k, dtype=dtype, threads=1)
+                # The right singular vectors of X are the left ones of its transpose.
+                V = M.dot(space.coefficients(dtype, 1), 1) if M.transposed else space.right_vectors(dtype, 1)
+            factors = np.sqrt(space.s)
+            squares = self.engine.total(column_squares, M.parts, V, add)
             factors /= np.sqrt(np.sum(factors**2 * squares) / self._squared_norm)
-            d, back = len(vectorizer.ngrams_), partial(np.matmul, vectors)
-            blocks.append(LatentBlock(len(s), partial(fold_back, back, words.kept, d, scale, factors, dtype)))
-            added.append((scale, vectors * factors.astype(dtype)))
-        with_latent = self.engine.keep(add_latent, features, (words.kept, added))
+            blocks.append(columns.block(scale, partial(np.matmul, V), factors, dtype))
+            added.append((scale, V * factors.astype(dtype)))
+        with_latent = self.engine.keep(add_latent, features, (columns, added))
         features.clear()
         return LatentPrior(tuple(blocks), powers), with_latent
 
@@ -169,7 +164,13 @@ class TextsInPartitions(TrainingTexts):
         features.clear()
         labeled, unlabeled = parts[: self._first_unlabeled], parts[self._first_unlabeled :]
         parts.clear()
-        return RowsInPartitions(estimator, self.engine, labeled, unlabeled, checkpoint=self.checkpoint)
+        rows = RowsInPartitions(estimator, self.engine, labeled, unlabeled, checkpoint=self.checkpoint)
+        missing = self.class_counts.keys() - set(rows.data.classes.tolist())
+        if missing:
+            raise InputError(
+                f"All rows of class {min(missing)} have a sample_weight of 0; remove these rows."
+            )
+        return rows
 
 
 def check_partition(part: Rows, _: None) -> TextRows:
@@ -178,7 +179,7 @@ def check_partition(part: Rows, _: None) -> TextRows:
         texts, E = part.X if isinstance(part.X, Embedded) else (part.X, None)
         texts, y = check_texts(texts, "X" if part.labeled else "X_unlabeled"), None
         if part.labeled:
-            y = check_labels(part.y, len(texts)) if len(texts) else np.empty(0)
+            y = check_text_labels(part.y, len(texts)) if len(texts) else np.empty(0)
         E = check_embeddings(E, len(texts)) if E is not None and len(texts) else None
     return TextRows(part.number, texts, y, part.weights, E)
 
@@ -197,10 +198,12 @@ def count(part: TextRows, vectorizer: NgramVectorizer) -> TextCounts:
 
 
 def embed_texts(part: TextRows, embedder: Any) -> TextRows:
-    """Return a partition with embeddings, unless there is no embedder or they were given."""
-    if embedder is None or part.embeddings is not None or not part.X:
+    """Return a partition with embeddings; without an embedder they must have been given for all texts."""
+    if part.embeddings is not None or not part.X:
         return part
     with naming(partition_name(part.number, labeled=part.labeled)):
+        if embedder is None:
+            raise InputError("has texts without embeddings, but others have them.")
         return part._replace(embeddings=embed(embedder, part.X, shown=False))
 
 
@@ -260,18 +263,20 @@ class PartitionedProducts:
         Partitions with the matrices of their texts.
     sizes : sequence of int
         Number of texts of each.
-    kept, scale : ndarrays
-        The columns that S keeps, and their weights.
+    columns : LatentColumns
+        The columns that S keeps.
+    scale : ndarray
+        Their weights.
     """
 
     def __init__(
-        self, engine: Engine, matrices: list[Any], sizes: Any, kept: np.ndarray, scale: np.ndarray
+        self, engine: Engine, matrices: list[Any], sizes: Any, columns: LatentColumns, scale: np.ndarray
     ) -> None:
         self.engine = engine
         starts = np.cumsum((0, *sizes)).tolist()
         parts = [[part, first] for part, first in zip(matrices, starts, strict=False)]
-        self.parts = engine.keep(weighted_words, parts, (kept, scale))
-        n, d = starts[-1], len(kept)
+        self.parts = engine.keep(weighted_words, parts, (columns, scale))
+        n, d = starts[-1], len(columns.kept)
         self.transposed = n < d
         self.shape = (d, n) if self.transposed else (n, d)
 
@@ -286,10 +291,10 @@ class PartitionedProducts:
         return self.engine.total(transposed_share, self.parts, B, add)
 
 
-def weighted_words(numbered: list[Any], columns: tuple[np.ndarray, np.ndarray]) -> LatentRows:
+def weighted_words(numbered: list[Any], S: tuple[LatentColumns, np.ndarray]) -> LatentRows:
     """Return the columns of a partition that count, each multiplied by its weight."""
-    (part, first), (kept, scale) = numbered, columns
-    return LatentRows(first, KeptColumns.of(part.X, kept, 1).scaled(scale))
+    (part, first), (columns, scale) = numbered, S
+    return LatentRows(first, scaled(columns.select(part.X), scale))
 
 
 def gram_share(part: LatentRows, Q: np.ndarray) -> np.ndarray:
@@ -312,22 +317,18 @@ def column_squares(part: LatentRows, vectors: np.ndarray) -> np.ndarray:
     return np.square(multiplied_rows(part, vectors)[0], dtype=np.float64).sum(axis=0)
 
 
-def add_latent(part: TextRows, latent: tuple[np.ndarray, list[Any]]) -> TextRows:
+def add_latent(part: TextRows, latent: tuple[LatentColumns, list[Any]]) -> TextRows:
     """Return a partition with its latent features beside the n-grams."""
-    kept, blocks = latent
-    words = KeptColumns.of(part.X, kept, 1)
-    rows = [multiplied_rows(LatentRows(0, words.scaled(scale)), V)[0] for scale, V in blocks]
+    columns, blocks = latent
+    words = columns.select(part.X)
+    rows = [products(scaled(words, scale)).dot(V, 1) for scale, V in blocks]
     return part._replace(X=Blocks(part.X, *rows))
 
 
 def to_rows(part: TextRows, scaling: Scaling | None) -> Rows:
     """Return a partition as rows of features, with scaled embeddings as the last block."""
-    X = part.X
+    X, E = part.X, part.embeddings
     if scaling is not None:
-        n, k = X.shape[0], len(scaling.mean)
-        E = np.empty((0, k), np.float32) if part.embeddings is None else scaling(part.embeddings)
-        if len(E) != n:
-            with naming(partition_name(part.number, labeled=part.labeled)):
-                raise InputError("has texts without embeddings, but others have them.")
-        X = with_embeddings(X, E)
+        k = len(scaling.mean)
+        X = with_embeddings(X, np.empty((0, k), np.float32) if E is None else scaling(E))
     return Rows(part.number, X, part.y, part.weights, labeled=part.labeled)

@@ -20,7 +20,6 @@ import dropglm
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.registry import lookup
 from dropglm.text.embeddings import check_embeddings
-from dropglm.text.explanation import Explanation
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.web.application import MAX_BYTES, RequestBodies, json_answer, page_routes, parse_json
 from dropglm.web.running import on_thread
@@ -103,7 +102,7 @@ class TextService:
         rows = [None] * len(texts) if E is None else E
         return {
             "explanations": [
-                _as_json(self.model.explain(text, row), top) for text, row in zip(texts, rows, strict=True)
+                self.model.explain(text, row).to_dict(top) for text, row in zip(texts, rows, strict=True)
             ]
         }
 
@@ -177,19 +176,3 @@ class TextService:
         if E is not None:
             E = check_embeddings(E, len(texts))
         return texts, E
-
-
-def _as_json(why: Explanation, top: int) -> dict[str, Any]:
-    """Return an explanation, with the n-grams beyond the first ones added up."""
-    shown, others = why.contributions[:top], why.contributions[top:]
-    return {
-        "label": why.label,
-        "probabilities": {str(label): p for label, p in why.probabilities.items()},
-        "against": why.against,
-        "difference": why.difference,
-        "base_difference": why.base_difference,
-        "contributions": [{"ngram": entry.ngram, "weight": entry.weight} for entry in shown],
-        "others": {"count": len(others), "weight": sum(entry.weight for entry in others)},
-        "embedding": None if why.embedding is None else why.embedding.weight,
-        "unknown": why.unknown,
-    }

@@ -167,9 +167,10 @@ def _targets(y: Any, n: int, kind: str) -> np.ndarray:
     if missing is not None:
         advice = "; pass rows without labels as X_unlabeled" if kind == "labels" else ""
         raise InputError(f"row {missing} of y is missing or not finite{advice}.")
-    if kind == "labels" and y.dtype.kind == "f" and (fractions := y != np.floor(y)).any():
+    fraction = checks.fractional(y) if kind == "labels" else None
+    if fraction is not None:
         raise InputError(
-            f"row {int(np.argmax(fractions))} of y is {y[fractions][0]:g}, but a classifier needs labels; "
+            f"row {fraction} of y is {y[fraction]:g}, but a classifier needs labels; "
             "use a regressor for continuous targets."
         )
     if kind == "labels" or n == 0:

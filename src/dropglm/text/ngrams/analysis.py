@@ -2,115 +2,256 @@
 
 Built-in settings for words use the compiled loops of ``tokens`` and ``counting``. N-grams of characters and
 functions of the user are lists of strings, which are then counted by the same loops. Words of a list of stop
-words are dropped after texts are split.
+words are dropped after texts are split. Texts are checked, and read in chunks of a few megabytes.
 """
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dropglm.base.errors import InputTypeError
+from dropglm.base import checks
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
-from dropglm.text.ngrams.chunks import NgramSettings, text_chunks
-from dropglm.text.ngrams.counting import drop_tokens, empty_slots, index_tokens
+from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
 from dropglm.text.ngrams.tokens import (
     RUNS,
     FunctionTokenizer,
-    Prepared,
+    PreparedTexts,
     Preprocessor,
+    TokenBuffers,
     Tokenizer,
-    TokenRoom,
     Tokens,
     accent_function,
     compile_pattern,
     encode_strings,
 )
 
+# Characters per thread that are read before they are counted.
+CHUNK_CHARACTERS = 1 << 21
+MAX_BITS = 30  # of hashed n-grams
+TEXTS_AT_A_TIME = 256  # texts that are checked at a time
+OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
+
+
+class NgramSettings:
+    """Features with settings ``ngram_range``, ``lowercase``, ``token_pattern`` and ``strip_html``."""
+
+    ngram_range: tuple[int, int]
+    lowercase: bool
+    token_pattern: Any
+    strip_html: bool
+
+    def tokenize(self, text: str) -> list[str]:
+        """Split one text into tokens.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+
+        Returns
+        -------
+        list of str
+            All tokens of the text in order, whether or not they are in the vocabulary.
+        """
+        if not isinstance(text, str):
+            raise InputTypeError(f"text must be a string, got {_short_repr(text)}.")
+        return self._tokenizer().words(text)
+
+    def _check_ngrams(self) -> tuple[int, int]:
+        """Check the settings of tokens and n-grams; return the smallest and the largest n."""
+        n = self.ngram_range
+        if not (isinstance(n, (tuple, list)) and len(n) == 2 and all(isinstance(k, Integral) for k in n)):
+            raise InputTypeError(f"ngram_range must be a pair of whole numbers such as (1, 2), got {n!r}.")
+        if n[0] > n[1]:
+            raise InputError(
+                f"Invalid value for ngram_range={n} lower boundary larger than the upper boundary."
+            )
+        if n[0] < 1 or n[1] > MAX_NGRAM:
+            raise InputError(f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {MAX_NGRAM}, got {n!r}.")
+        checks.yes_or_no(self.lowercase, "lowercase")
+        checks.yes_or_no(self.strip_html, "strip_html")
+        return int(n[0]), int(n[1])
+
+    def _tokenizer(self) -> Any:
+        preprocess = Preprocessor(bool(self.lowercase), bool(self.strip_html))
+        return Tokenizer(self.token_pattern, preprocess)
+
+
+def check_texts(X: Iterable[str], name: str = "X") -> list[str]:
+    """Return the texts as a list, after checking that all of them are strings.
+
+    Examples
+    --------
+    >>> check_texts(["one", None])
+    Traceback (most recent call last):
+    dropglm.base.errors.InputTypeError: Text 1 of X (counted from 0) is None, not a string.
+    """
+    if type(X) is list and set(map(type, X)) == {str}:
+        return X.copy()  # the same, five times as fast
+    return list(_strings(X, name))
+
+
+def text_chunks(
+    X: Iterable[Any],
+    *,
+    verbose: bool = False,
+    decode: Callable[[Any], Any] | None = None,
+    objects: bool = False,
+    threads: int = 1,
+    strings: bool = False,
+) -> Iterator[list[Any]]:
+    """Check the texts and yield them in lists of about ``CHUNK_CHARACTERS`` characters per thread.
+
+    Parameters
+    ----------
+    X : iterable of str
+    verbose : bool
+        Whether to show progress on standard error.
+    decode : callable or None
+        If given, it is applied to each text first.
+    objects : bool
+        Whether to accept other objects than strings.
+    threads : int
+        Number of threads that share a list.
+    strings : bool
+        Whether ``decode`` leaves strings as they are.
+    """
+    with Progress("texts", len(X) if isinstance(X, Sized) else None, shown=verbose) as progress:
+        chunk: list[Any] = []
+        size = 0
+        for part, more in _parts(X, decode, objects, strings):
+            chunk += part
+            size += more
+            if size >= threads * CHUNK_CHARACTERS:
+                yield chunk
+                progress.advance(len(chunk))
+                chunk, size = [], 0
+        if chunk:
+            yield chunk
+            progress.advance(len(chunk))
+
+
+def _parts(
+    X: Any, decode: Callable[[Any], Any] | None, objects: bool, strings: bool
+) -> Iterator[tuple[Sequence[Any], int]]:
+    """Yield the texts and their characters, many texts at a time if they are in a list of strings."""
+    if isinstance(X, list) and (strings or decode is None):
+        for first in range(0, len(X), TEXTS_AT_A_TIME):
+            part = X[first : first + TEXTS_AT_A_TIME]
+            # Five times as fast as a loop over the texts.
+            if set(map(type, part)) == {str}:
+                yield part, sum(map(len, part))
+            else:
+                for text in _strings(part, "X", decode, objects, first):
+                    yield [text], _characters(text)
+        return
+    for text in _strings(X, "X", decode, objects):
+        yield [text], _characters(text)
+
+
+def _characters(text: Any) -> int:
+    return len(text) if isinstance(text, str) else OBJECT_CHARACTERS
+
+
+def _strings(
+    X: Any, name: str, decode: Callable[[Any], Any] | None = None, objects: bool = False, first: int = 0
+) -> Iterator[Any]:
+    """Yield the texts; raise if X is not an iterable of strings."""
+    if isinstance(X, (str, bytes)):
+        raise InputError(
+            f"Iterable over raw text documents expected, string object received as {name}; put a single text "
+            "into a list."
+        )
+    if not isinstance(X, Iterable):
+        raise InputTypeError(f"{name} must be a list or other iterable of strings, got {_short_repr(X)}.")
+    if hasattr(X, "columns"):
+        raise InputTypeError(f"{name} must be a single column of strings, got a whole data frame.")
+    for number, text in enumerate(X, first):
+        if decode is not None:
+            text = decode(text)
+        if not isinstance(text, str) and not objects:
+            raise InputTypeError(
+                f"Text {number} of {name} (counted from 0) is {_short_repr(text)}, not a string."
+            )
+        yield text
+
+
+def _short_repr(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
 _SPACES = re.compile(r"\s\s+")
 
 
-@dataclass(frozen=True)
-class WordNgrams:
-    """N-grams of words, joined by spaces, the shortest first.
+def word_ngrams(shortest: int, longest: int, words: Sequence[str]) -> list[str]:
+    """Return the n-grams of these words, joined by spaces, the shortest first.
 
     Examples
     --------
-    >>> WordNgrams(1, 2)(["so", "very", "dull"])
+    >>> word_ngrams(1, 2, ["so", "very", "dull"])
     ['so', 'very', 'dull', 'so very', 'very dull']
     """
-
-    shortest: int
-    longest: int
-
-    def __call__(self, words: Sequence[str]) -> list[str]:
-        """Return the n-grams of these words."""
-        words = list(words)
-        return [
-            " ".join(words[k : k + n])
-            for n in range(self.shortest, self.longest + 1)
-            for k in range(len(words) - n + 1)
-        ]
+    words = list(words)
+    return [
+        " ".join(words[k : k + n]) for n in range(shortest, longest + 1) for k in range(len(words) - n + 1)
+    ]
 
 
-@dataclass(frozen=True)
-class CharacterNgrams:
-    """N-grams of characters, the shortest first; several white-space characters count as one space.
+def character_ngrams(shortest: int, longest: int, text: str) -> list[str]:
+    """Return the n-grams of characters, the shortest first; several spaces count as one.
 
     Examples
     --------
-    >>> CharacterNgrams(2, 3)("a  bc")
+    >>> character_ngrams(2, 3, "a  bc")
     ['a ', ' b', 'bc', 'a b', ' bc']
     """
-
-    shortest: int
-    longest: int
-
-    def __call__(self, text: str) -> list[str]:
-        """Return the n-grams of this text."""
-        text = _SPACES.sub(" ", text)
-        return [
-            text[k : k + n]
-            for n in range(self.shortest, min(self.longest, len(text)) + 1)
-            for k in range(len(text) - n + 1)
-        ]
+    text = _SPACES.sub(" ", text)
+    return [
+        text[k : k + n]
+        for n in range(shortest, min(longest, len(text)) + 1)
+        for k in range(len(text) - n + 1)
+    ]
 
 
-@dataclass(frozen=True)
-class CharacterNgramsWithinWords:
-    """N-grams of characters that do not cross words; a word has a space on each side.
+def character_ngrams_within_words(shortest: int, longest: int, text: str) -> list[str]:
+    """Return the n-grams of characters that do not cross words; a word has a space on each side.
 
     A word that is shorter than n, with its spaces, is an n-gram by itself.
 
     Examples
     --------
-    >>> CharacterNgramsWithinWords(4, 5)("so dull")
+    >>> character_ngrams_within_words(4, 5, "so dull")
     [' so ', ' dul', 'dull', 'ull ', ' dull', 'dull ']
     """
-
-    shortest: int
-    longest: int
-
-    def __call__(self, text: str) -> list[str]:
-        """Return the n-grams of this text."""
-        ngrams = []
-        for word in text.split():
-            padded = f" {word} "
-            for n in range(self.shortest, self.longest + 1):
-                ngrams += [padded[k : k + n] for k in range(max(1, len(padded) - n + 1))]
-                if n >= len(padded):
-                    break
-        return ngrams
+    ngrams = []
+    for word in text.split():
+        padded = f" {word} "
+        for n in range(shortest, longest + 1):
+            ngrams += [padded[k : k + n] for k in range(max(1, len(padded) - n + 1))]
+            if n >= len(padded):
+                break
+    return ngrams
 
 
-ANALYZERS: dict[str, Callable[[int, int], Callable[[Any], list[str]]]] = {
-    "word": WordNgrams,
-    "char": CharacterNgrams,
-    "char_wb": CharacterNgramsWithinWords,
+ANALYZERS: dict[str, Callable[[int, int, Any], list[str]]] = {
+    "word": word_ngrams,
+    "char": character_ngrams,
+    "char_wb": character_ngrams_within_words,
 }
+
+
+def drop_words(dropped: frozenset[str], words: Iterable[str]) -> list[str]:
+    """Return the words without those to be dropped."""
+    return [word for word in words if word not in dropped]
 
 
 @dataclass(frozen=True)
@@ -124,17 +265,6 @@ class Chain:
         for step in self.steps:
             text = step(text)
         return text
-
-
-@dataclass(frozen=True)
-class Without:
-    """Drops some words from a list."""
-
-    dropped: frozenset[str]
-
-    def __call__(self, words: Iterable[str]) -> list[str]:
-        """Return the other words."""
-        return [word for word in words if word not in self.dropped]
 
 
 # Those of scikit-learn, copied so that predictions need not import it
@@ -165,41 +295,28 @@ STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
 class TokenSource(Protocol):
     """Something that splits texts into tokens."""
 
-    def prepare(self, texts: Sequence[Any]) -> Prepared:
+    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
         """Return texts that can be split on any thread."""
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text as strings."""
 
 
-class StopWords:
-    """A hash table of stop words."""
-
-    def __init__(self, words: frozenset[str]) -> None:
-        self.letters, self.ends = encode_strings(sorted(words))
-        self.keys, self.slots = np.empty((len(words), 1), np.int64), empty_slots(len(words))
-        index_tokens(self.letters, self.ends, self.slots, self.keys)
-
-    def drop_from(self, tokens: Tokens) -> None:
-        """Drop the stop words, in place."""
-        drop_tokens(tokens, self.slots, self.keys, self.letters, self.ends)
-
-
 class PreparedWithStopWords(NamedTuple):
     """Texts from which stop words are dropped after they are split."""
 
-    texts: Prepared
-    stop_words: StopWords
+    texts: PreparedTexts
+    stop_words: tuple[np.ndarray, ...]  # their hash table and letters, as ``drop_tokens`` takes them
 
     @property
     def cost(self) -> np.ndarray:
         """Cumulative length."""
         return self.texts.cost
 
-    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1 that are not stop words."""
         tokens = self.texts.tokens(first, last, room)
-        self.stop_words.drop_from(tokens)
+        drop_tokens(tokens, *self.stop_words)
         return tokens
 
 
@@ -207,17 +324,17 @@ class WithoutStopWords:
     """Splits texts with another tokenizer and drops the stop words."""
 
     def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str]) -> None:
-        self.tokenizer = tokenizer
-        self.stop_words = stop_words
-        self.table = StopWords(stop_words)
+        self.tokenizer, self.stop_words = tokenizer, stop_words
+        strings = encode_strings(sorted(stop_words))
+        self.table = *token_table(*strings), *strings
 
-    def prepare(self, texts: Sequence[Any]) -> Prepared:
+    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
         """Return texts that can be split on any thread."""
         return PreparedWithStopWords(self.tokenizer.prepare(texts), self.table)
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text that are not stop words."""
-        return [word for word in self.tokenizer.words(text) if word not in self.stop_words]
+        return drop_words(self.stop_words, self.tokenizer.words(text))
 
 
 def stop_word_set(stop_words: Any) -> frozenset[str] | None:
@@ -360,8 +477,8 @@ class TextAnalysis(NgramSettings):
         if self.analyzer == "word":
             steps.append(self.build_tokenizer())
             stop_words = self.get_stop_words()
-            steps += [] if stop_words is None else [Without(stop_words)]
-        return *steps, lookup(ANALYZERS, self.analyzer, "analyzer")(*self.ngram_range)
+            steps += [] if stop_words is None else [partial(drop_words, stop_words)]
+        return *steps, partial(lookup(ANALYZERS, self.analyzer, "analyzer"), *self.ngram_range)
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(TextAnalysis, name)
@@ -393,19 +510,9 @@ class TextAnalysis(NgramSettings):
             self.preprocessor is not None or callable(self.analyzer) or self._overrides("build_preprocessor")
         )
         decode = None if self._overrides("build_analyzer") else self.decode
-        objects = own or decode is None
-        return text_chunks(
-            X,
-            verbose=bool(self.verbose),
-            decode=decode,
-            objects=objects,
-            threads=threads,
-            strings=self._keeps_strings(),
-        )
-
-    def _keeps_strings(self) -> bool:
-        """Return whether strings need not be decoded."""
-        return self.input == "content" and type(self).decode is TextAnalysis.decode
+        objects, strings = own or decode is None, self.input == "content" and not self._overrides("decode")
+        shown = bool(self.verbose)
+        return text_chunks(X, decode=decode, objects=objects, strings=strings, verbose=shown, threads=threads)
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings on which the n-grams of a text depend; functions by their names."""

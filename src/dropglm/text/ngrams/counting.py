@@ -1,4 +1,6 @@
-"""Numbering and counting all n-grams of the texts, before the features are selected among them.
+"""From n-grams to numbers, counts and the rows of a sparse matrix.
+
+All n-grams of the texts are numbered and counted before the features are selected among them.
 
 An n-gram is stored as a pair: its first n - 1 tokens, which are a numbered n-gram themselves, and its last
 token, packed into 64 bits. Tokens and pairs are numbered by two hash tables with linear probing; the second
@@ -6,14 +8,28 @@ has the n-grams of all n > 1. The tables hold numbers only; keys and counts are 
 the order in which they were first seen, so that frequent n-grams, which are seen early, are close to each
 other in memory.
 
-The code of an n-gram is its number if it is a token, and -1 - number if it is a pair.
+The code of an n-gram is its number if it is a token, and -1 - number if it is a pair. Codes are collected
+chunk by chunk, until the columns of the matrix are known. The value of n-gram j, of n tokens and with count c
+in the text, is then
+
+    x_j = tf(c) · idf_j^p · b^(n - 1),    idf_j = ln(N / N_j) + 1,
+
+where N_j of the N texts in the fit contain it, and tf(c) is c, or 1 + ln c if it is sublinear. Smoothing adds
+one to N and to N_j. The row is then divided by its l1 or l2 norm.
 """
 
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
+from scipy import sparse
 
 from dropglm.base.errors import InputError
+from dropglm.base.threads import each, even_pieces
 from dropglm.core.maths.compile import kernel, kernel_helper
-from dropglm.text.ngrams.tokens import TokenRoom, Tokens, token_key
+from dropglm.text.ngrams.tokens import TokenBuffers, Tokens, token_key
 
 FREE = -1
 NONE = -1  # pads the spelling of shorter n-grams
@@ -276,7 +292,7 @@ MIN_SLOTS = 1 << 10
 MAX_NGRAM = 50
 
 
-class Table:
+class CountingHashTable:
     """A hash table that numbers keys 0, 1, … in the order of first appearance and counts them."""
 
     def __init__(self) -> None:
@@ -309,10 +325,10 @@ class NgramCounter:
 
     def __init__(self, shortest: int, longest: int, *, binary: bool) -> None:
         self.shortest, self.longest, self.binary = shortest, longest, binary
-        self.words, self.pairs = Table(), Table()
+        self.words, self.pairs = CountingHashTable(), CountingHashTable()
         self.letters = np.empty(0, np.uint8)
         self.ends = np.zeros(1, np.int64)
-        self.room, self.codes = TokenRoom(), np.empty(1, np.int32)
+        self.room, self.codes = TokenBuffers(), np.empty(1, np.int32)
 
     def add(self, tokens: Tokens, first_text: int) -> tuple[np.ndarray, np.ndarray]:
         """Count the n-grams of texts first_text, first_text + 1, …
@@ -334,26 +350,15 @@ class NgramCounter:
         # One more than needed: the kernel writes repeated codes as well, and then overwrites them.
         self.codes = _with_room(self.codes, occurrences * self.longest + 1, 0)
         start = np.zeros(len(tokens.counts) + 1, np.int64)
-        count_texts(
-            tokens,
-            scratch_for(tokens.counts),
-            first_text,
-            self.shortest,
-            self.longest,
-            self.binary,
-            self.words.arrays,
-            self.pairs.arrays,
-            self.letters,
-            self.ends,
-            self.codes,
-            start,
-        )
+        settings = self.shortest, self.longest, self.binary
+        table = self.words.arrays, self.pairs.arrays, self.letters, self.ends
+        count_texts(tokens, scratch_for(tokens.counts), first_text, *settings, *table, self.codes, start)
         refuse_too_many(len(self.pairs), first_text + len(tokens.counts))
         return self.codes[: start[-1]], start
 
     def release(self) -> None:
         """Give back the memory, on the thread that calls this."""
-        self.words, self.pairs, self.room = Table(), Table(), TokenRoom()
+        self.words, self.pairs, self.room = CountingHashTable(), CountingHashTable(), TokenBuffers()
 
 
 def refuse_too_many(pairs: int, n_texts: int) -> None:
@@ -370,6 +375,13 @@ def empty_slots(keys: int) -> np.ndarray:
     return np.full(max(MIN_SLOTS, 1 << (2 * keys - 1).bit_length()), FREE, np.int32)
 
 
+def token_table(letters: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slots and the keys of a hash table of distinct tokens, which are concatenated."""
+    keys, slots = np.empty((len(ends) - 1, 1), np.int64), empty_slots(len(ends) - 1)
+    index_tokens(letters, ends, slots, keys)
+    return slots, keys
+
+
 def _with_room(array: np.ndarray, need: int, used: int) -> np.ndarray:
     """Return the array, or a copy of its first rows with room for ``need`` rows, at least twice as long."""
     if need <= len(array):
@@ -377,3 +389,219 @@ def _with_room(array: np.ndarray, need: int, used: int) -> np.ndarray:
     longer = np.empty((max(need, len(array) * 2), *array.shape[1:]), array.dtype)
     longer[:used] = array[:used]
     return longer
+
+
+class Piece(NamedTuple):
+    """The codes of some texts, where those of each text begin, and the source of their numbers."""
+
+    codes: np.ndarray
+    start: np.ndarray
+    source: int
+
+
+# For each source of numbers, the columns of its words and those of its pairs, or -1
+Columns = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+class NgramRows:
+    """The codes of the n-grams of each text, piece by piece; see ``counting``."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[int, Piece] = {}  # by the number of the first text
+
+    def add(self, first_text: int, codes: np.ndarray, start: np.ndarray, source: int) -> None:
+        """Store the codes of texts first_text, first_text + 1, …, in the numbers of this source."""
+        self.pieces[first_text] = Piece(codes.copy(), start, source)
+
+    def to_matrix(self, columns: Columns, n_features: int, *, binary: bool, dtype: Any, threads: int) -> Any:
+        """Build the CSR matrix, given the columns of words and pairs for each source.
+
+        This overwrites and releases the stored codes.
+        """
+        pieces = [piece for _, piece in sorted(self.pieces.items())]
+        self.pieces = {}
+        digits = max(1, -(-(n_features - 1).bit_length() // DIGIT))
+
+        def convert(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
+            length, times = np.empty(len(piece.start) - 1, np.int64), np.empty(len(piece.codes), np.int32)
+            places = np.empty(RADIX, np.int64)
+            codes_to_columns(*piece[:2], *columns[piece.source], digits, places, length, times)
+            return length, times
+
+        counted = each(convert, pieces, threads)
+        indptr = np.cumsum(np.concatenate([[0], *(length for length, _ in counted)]))
+        index_type = np.int32 if max(indptr[-1], n_features) <= np.iinfo(np.int32).max else np.int64
+        indices, data = np.empty(indptr[-1], index_type), np.empty(indptr[-1], dtype)
+        first_rows = np.cumsum([0, *(len(length) for length, _ in counted)])
+
+        def copy(k: int) -> None:
+            piece, (length, times) = pieces[k], counted[k]
+            row_starts = indptr[first_rows[k] : first_rows[k + 1]]
+            copy_rows(piece.codes, times, piece.start, length, row_starts, binary, indices, data)
+            pieces[k] = counted[k] = None  # type: ignore[call-overload]  # release the memory
+
+        each(copy, range(len(counted)), threads)
+        return _csr_type()(
+            (data, indices, indptr.astype(index_type)), shape=(int(first_rows[-1]), n_features)
+        )
+
+
+def _csr_type() -> Any:
+    """Return the type of matrices that scikit-learn's settings ask for, without importing it."""
+    sklearn = sys.modules.get("sklearn")
+    interface = None if sklearn is None else sklearn.get_config().get("sparse_interface")
+    return sparse.csr_array if interface == "sparray" else sparse.csr_matrix
+
+
+def row_range(X: sparse.csr_matrix, first: int, last: int) -> sparse.csr_matrix:
+    """Return rows first to last - 1, which share their memory with X."""
+    start, stop = X.indptr[first], X.indptr[last]
+    parts = X.data[start:stop], X.indices[start:stop], X.indptr[first : last + 1] - start
+    return type(X)(parts, shape=(last - first, X.shape[1]))
+
+
+DIGIT = 8  # bits
+RADIX = 1 << DIGIT
+FEW = 24  # entries up to which insertion is faster
+
+
+@kernel_helper
+def sort(values, scratch, first, last, places, digits):
+    """Sort non-negative integers with this many digits in base 256; the scratch is overwritten.
+
+    A row has a few hundred columns, in no order: a general sort mispredicts half of its branches, and takes
+    a few seconds to compile.
+    """
+    if last - first <= FEW:
+        for k in range(first + 1, last):
+            value, place = values[k], k
+            while place > first and values[place - 1] > value:
+                values[place] = values[place - 1]
+                place -= 1
+            values[place] = value
+        return
+    source, target = values, scratch
+    for shift in range(0, DIGIT * digits, DIGIT):
+        for j in range(RADIX):
+            places[j] = 0
+        for k in range(first, last):
+            places[(source[k] >> shift) & (RADIX - 1)] += 1
+        total = first
+        for j in range(RADIX):
+            count = places[j]
+            places[j] = total
+            total += count
+        for k in range(first, last):
+            j = (source[k] >> shift) & (RADIX - 1)
+            target[places[j]] = source[k]
+            places[j] += 1
+        source, target = target, source
+    if digits % 2:
+        for k in range(first, last):
+            values[k] = scratch[k]
+
+
+@kernel
+def codes_to_columns(codes, start_of, word_columns, pair_columns, digits, places, length, times):
+    """Replace the codes of each text by its distinct columns in ascending order, and count each of them.
+
+    Columns have so many digits in base 256; ``places`` has 256 numbers, and is overwritten.
+    """
+    for i in range(len(length)):
+        start = stop = start_of[i]
+        for k in range(start_of[i], start_of[i + 1]):
+            code = codes[k]
+            column = word_columns[code] if code >= 0 else pair_columns[-1 - code]
+            codes[stop] = column
+            stop += column >= 0
+        sort(codes, times, start, stop, places, digits)
+        kept = start
+        for k in range(start, stop):
+            if kept > start and codes[kept - 1] == codes[k]:
+                times[kept - 1] += 1
+            else:
+                codes[kept], times[kept] = codes[k], 1
+                kept += 1
+        length[i] = kept - start
+
+
+@kernel
+def copy_rows(columns, times, start_of, length, row_start, binary, indices, data):
+    """Copy the first ``length[i]`` columns of each text i, and their counts, to where its row begins."""
+    for i in range(len(length)):
+        for k in range(length[i]):
+            indices[row_start[i] + k] = columns[start_of[i] + k]
+            data[row_start[i] + k] = 1 if binary else times[start_of[i] + k]
+
+
+NORMS = {"l1": 1, "l2": 2}
+ENTRIES_PER_PIECE = 1 << 16  # entries per task
+
+
+def inverse_document_frequencies(document_counts: np.ndarray, n_texts: int, *, smooth: bool) -> np.ndarray:
+    """Return ln(N / N_j) + 1 for each n-gram; if ``smooth``, as if one more text contained all of them.
+
+    Examples
+    --------
+    >>> inverse_document_frequencies(np.array([1, 4]), 4, smooth=False).round(3)
+    array([2.386, 1.   ])
+    """
+    return np.log((n_texts + smooth) / (document_counts + float(smooth))) + 1.0
+
+
+class Weighting(NamedTuple):
+    """The weights of a fitted vectorizer: its settings in the fit, and what follows from them.
+
+    Attributes
+    ----------
+    use_idf, smooth_idf, sublinear_tf : bool
+    norm : str or None
+    idf_ : ndarray of shape (n_features,), or empty
+        The inverse document frequencies, if they are used, in the type of the matrix.
+    factors : ndarray of shape (n_features,), or empty
+        idf_j^p · b^(n - 1) for each column, in the type of the matrix; empty if all of them are 1.
+    """
+
+    use_idf: bool
+    smooth_idf: bool
+    sublinear_tf: bool
+    norm: str | None
+    idf_: np.ndarray
+    factors: np.ndarray
+
+    def apply(self, X: Any, threads: int, counts: np.ndarray | None = None) -> None:
+        """Write the weighted values of counts, by default those of X itself, into a CSR matrix."""
+        norm = 0 if self.norm is None else NORMS[self.norm]
+        if counts is None:
+            if not (len(self.factors) or self.sublinear_tf or norm):
+                return
+            counts = X.data
+
+        def weigh(piece: tuple[int, int]) -> None:
+            weigh_rows(counts, X.data, X.indices, X.indptr, *piece, self.factors, self.sublinear_tf, norm)
+
+        each(weigh, even_pieces(X.indptr, ENTRIES_PER_PIECE), threads)
+
+
+@kernel
+def weigh_rows(counts, data, indices, indptr, first, last, factors, sublinear, norm):
+    """Multiply rows first to last - 1 by the weights, then divide each by its l1 or l2 norm; 0 means no norm.
+
+    Rows of zeros stay as they are.
+    """
+    weighted = len(factors) > 0
+    for i in range(first, last):
+        size = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            value = float(counts[k])
+            if sublinear and value != 1.0:
+                value = 1.0 + math.log(value)
+            if weighted:
+                value *= factors[indices[k]]
+            data[k] = value
+            size += value * value if norm == 2 else abs(value)
+        if norm == 2:
+            size = math.sqrt(size)
+        if norm != 0 and size > 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                data[k] /= size

@@ -23,11 +23,11 @@ from dropglm.text.ngrams.tokens import decode_strings
 
 Counts = TypeVar("Counts")
 
-PIECE = 1 << 17  # n-grams per task
+NGRAMS_PER_PIECE = 1 << 17  # n-grams per task
 LONGEST = 9  # bytes of a number below 2^63
 
 
-class Candidates(NamedTuple):
+class FrequentNgrams(NamedTuple):
     """N-grams that occur in the right number of texts.
 
     Attributes
@@ -94,7 +94,7 @@ class NgramLevel(NamedTuple):
         merged = NgramLevel(np.empty(size + 1, np.int64), np.empty(room, np.int32), texts, times)
         places = np.empty(len(self.last), np.int32), np.empty(len(other.last), np.int32)
         # Each piece has the n-grams of some heads, and writes to the memory that it needs at most.
-        cuts = np.searchsorted(self.starts, np.arange(PIECE, len(self.last), PIECE))
+        cuts = np.searchsorted(self.starts, np.arange(NGRAMS_PER_PIECE, len(self.last), NGRAMS_PER_PIECE))
         limits = np.concatenate([[0], heads[0][np.minimum(cuts, len(heads[0]) - 1)], [size]])
         own, others = (np.searchsorted(numbers, limits) for numbers in heads)
         rooms = self.starts[own] + other.starts[others]
@@ -235,9 +235,9 @@ class NgramTrie:
             starts[number], stops[number] = own[:-1], own[1:]
         return numbers, *copy_strings(letters, starts, stops)
 
-    def candidates(
+    def frequent_ngrams(
         self, shortest: int, document_range: Callable[[int], tuple[float, float]], n_texts: int
-    ) -> Candidates:
+    ) -> FrequentNgrams:
         """Return n-grams of at least ``shortest`` words that occur in the right number of texts.
 
         Parameters
@@ -256,7 +256,7 @@ class NgramTrie:
             kept = np.flatnonzero((level.texts >= max(low, 1)) & (level.texts <= high))
             parts.append((self._spelled(n, kept), level.texts[kept], level.times[kept], kept + before[n - 1]))
         spelling, texts, times, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return Candidates(self.letters, self.ends, spelling, texts, times, numbers, n_texts)
+        return FrequentNgrams(self.letters, self.ends, spelling, texts, times, numbers, n_texts)
 
     def _spelled(self, n: int, places: np.ndarray) -> np.ndarray:
         """Return the numbers of the words of n-grams of n words."""
@@ -484,7 +484,7 @@ class NgramCounts:
             In the order of ``texts`` and ``times``.
         """
         words = decode_strings(self.trie.letters, self.trie.ends)
-        spelling = self.trie.candidates(self.shortest, lambda n: (0, np.inf), self.n_texts).spelling
+        spelling = self.trie.frequent_ngrams(self.shortest, lambda n: (0, np.inf), self.n_texts).spelling
         return [" ".join([words[number] for number in row if number != NONE]) for row in spelling.tolist()]
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:

@@ -1,10 +1,11 @@
-"""The features of a vectorizer: n-grams learnt from texts, or given by the user, and found in new texts."""
+"""The n-grams that are features: learnt from texts or given by the user, and found in new texts."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
-from typing import Any, Self
+from functools import cached_property, partial, reduce
+from numbers import Integral
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,18 +13,389 @@ from dropglm.base import checks
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.model_files import LARGEST
 from dropglm.base.registry import lookup
-from dropglm.base.threads import PerThread, each, even_pieces
+from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
+from dropglm.text.ngrams import counting
 from dropglm.text.ngrams.analysis import TextAnalysis
-from dropglm.text.ngrams.counting import NgramCounter
-from dropglm.text.ngrams.counts import CountedNgrams
-from dropglm.text.ngrams.matrix import NORMS, Columns, NgramRows, Weighting, inverse_document_frequencies
-from dropglm.text.ngrams.tokens import PIECE, WORDS_AND_PUNCTUATION, Prepared, TokenRoom, compile_pattern
-from dropglm.text.ngrams.vocabulary import Selection, Vocabulary, column_names
+from dropglm.text.ngrams.counting import NONE, NgramRows
+from dropglm.text.ngrams.counts import (
+    CountedNgrams,
+    FrequentNgrams,
+    copy_strings,
+    find_byte,
+    sorted_rows,
+    sorted_strings,
+)
+from dropglm.text.ngrams.tokens import (
+    BYTES_PER_PIECE,
+    WORDS_AND_PUNCTUATION,
+    PreparedTexts,
+    TokenBuffers,
+    Tokens,
+    compile_pattern,
+    decode_strings,
+    encode_strings,
+)
+
+# Sums over entries are split into at most so many pieces, of at least so many entries.
+PIECES, ENTRIES_PER_PIECE = 8, 1 << 20
+
+
+class HashTables(NamedTuple):
+    """The hash tables of a vocabulary, and the column of each word and each pair, or -1; see ``counting``."""
+
+    word_slots: np.ndarray
+    word_keys: np.ndarray
+    pair_slots: np.ndarray
+    pair_keys: np.ndarray
+    columns: tuple[np.ndarray, np.ndarray]
+
+
+class Vocabulary:
+    """The n-grams that are features, one per column.
+
+    Parameters
+    ----------
+    letters, ends : ndarray
+        The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
+    spelling : ndarray of shape (n_features, largest n)
+        The token numbers of each feature, padded with -1.
+    document_counts : ndarray of shape (n_features,)
+        Number of texts in the fit that contain each feature.
+
+    Attributes
+    ----------
+    document_counts : ndarray of shape (n_features,)
+        Number of texts in the fit that contain each feature.
+    mean_values : ndarray of shape (n_features,), or empty
+        Mean value of each feature in the texts of the fit that contain it, if a text classifier has recorded
+        it; empty if all of them are 1.
+    """
+
+    def __init__(
+        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, document_counts: np.ndarray
+    ) -> None:
+        self.mean_values = np.empty(0, np.float32)
+        self._letters = letters
+        self._ends = ends
+        self._spelling = spelling
+        self.document_counts = document_counts
+
+    @classmethod
+    def _from_names(cls, names: Sequence[str], longest: int) -> Self:
+        """Return a vocabulary of given n-grams of at most ``longest`` tokens, in this order.
+
+        Names that cannot be such an n-gram, since they have more words, become a token that no text has.
+        """
+        spelled = [name.split(" ") for name in names]
+        spelled = [
+            words if len(words) <= longest else [name] for words, name in zip(spelled, names, strict=True)
+        ]
+        words = sorted({word for ngram in spelled for word in ngram})
+        number = {word: k for k, word in enumerate(words)}
+        spelling = np.full((len(names), max(map(len, spelled))), NONE, np.int32)
+        for column, ngram in enumerate(spelled):
+            spelling[column, : len(ngram)] = [number[word] for word in ngram]
+        return cls(*encode_strings(words), spelling, np.zeros(len(names), np.int32))
+
+    def _with_counts(self, document_counts: np.ndarray) -> Self:
+        """Return the same features with other document counts."""
+        return type(self)(self._letters, self._ends, self._spelling, document_counts.astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self._spelling)
+
+    def names(self, columns: np.ndarray | None = None) -> list[str]:
+        """Return the n-grams of these columns, or of all columns, with spaces between their tokens."""
+        rows = self._spelling if columns is None else self._spelling[columns]
+        if self._longest == 1:
+            return [self._words[number] for number in rows[:, 0].tolist()]
+        return [" ".join([self._words[number] for number in row if number >= 0]) for row in rows.tolist()]
+
+    def _record_totals(self, totals: np.ndarray, different: bool) -> None:
+        """Record the mean value of each feature, given the ``column_totals`` of all texts in the fit."""
+        if different:
+            self.mean_values = (totals / np.maximum(self.document_counts, 1)).astype(np.float32)
+
+    def __getstate__(self) -> dict[str, np.ndarray]:
+        """Leave out the hash tables, which are rebuilt when needed."""
+        names = ("_letters", "_ends", "_spelling", "document_counts", "mean_values")
+        return {name: getattr(self, name) for name in names}
+
+    def _to_state(self) -> dict[str, np.ndarray]:
+        """Return the arrays for a model file."""
+        return {
+            "letters": self._letters,
+            "ends": self._ends,
+            "spelling": self._spelling,
+            "texts": self.document_counts,
+            "values": self.mean_values,
+        }
+
+    @classmethod
+    def _from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild a vocabulary from a model file, after checking its arrays: the kernels trust them."""
+        letters, ends, spelling, counts, values = (
+            state[name] for name in ("letters", "ends", "spelling", "texts", "values")
+        )
+        words, longest = len(ends) - 1, spelling.shape[-1]
+        if not (
+            words >= 0
+            and ends[0] == 0
+            and ends[-1] == len(letters)
+            and (ends[1:] >= ends[:-1]).all()  # a difference could overflow
+            and len(counts) == len(spelling)
+            and len(values) in (0, len(spelling))
+            and spelling.size
+            and longest <= counting.MAX_NGRAM
+            and max(words, spelling.size) * longest <= np.iinfo(np.int32).max
+            and (spelling[:, 0] >= 0).all()
+            and spelling.max() < words
+            and spelling.min() >= NONE
+            and not ((spelling[:, :-1] == NONE) & (spelling[:, 1:] != NONE)).any()
+        ):
+            raise InputError("the arrays of the vocabulary are inconsistent")
+        vocabulary = cls(letters, ends, spelling, counts)
+        vocabulary.mean_values = values
+        if len(set(vocabulary._words)) < words:  # decoding them raises unless the letters are UTF-8
+            raise InputError("a word is twice in the vocabulary")  # many would make the hash table slow
+        return vocabulary
+
+    @property
+    def _longest(self) -> int:
+        """The largest n."""
+        return int(self._spelling.shape[1])
+
+    @property
+    def _lengths(self) -> np.ndarray:
+        """The number of tokens of each feature."""
+        lengths = np.ones(len(self), np.int64)
+        for column in self._spelling.T[1:]:
+            lengths += column != NONE
+        return lengths
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return decode_strings(self._letters, self._ends)
+
+    @cached_property
+    def _word_set(self) -> frozenset[str]:
+        return frozenset(self._words)
+
+    @cached_property
+    def _tables(self) -> HashTables:
+        slots, keys = counting.token_table(self._letters, self._ends)
+        most = int(np.maximum(self._lengths - 1, 0).sum())  # each n-gram may have n - 1 pairs of its own
+        pair_slots, pair_keys = counting.empty_slots(most), np.empty((most, 1), np.int64)
+        columns = np.full(len(keys), NONE, np.int32), np.empty(most, np.int32)
+        pairs = counting.index_ngrams(self._spelling, pair_slots, pair_keys, *columns)
+        return HashTables(slots, keys, pair_slots, pair_keys[:pairs], (columns[0], columns[1][:pairs]))
+
+    def _find(self, tokens: Tokens, shortest: int, codes: np.ndarray, start: np.ndarray) -> None:
+        """Write the codes of the known n-grams of each text, and where those of each text end."""
+        slots, keys, *pairs = self._tables[:4]
+        table = slots, keys, self._letters, self._ends, *pairs
+        scratch = counting.scratch_for(tokens.counts)
+        counting.find_texts(tokens, scratch, shortest, self._longest, *table, codes, start)
+
+
+def column_totals(X: Any) -> tuple[np.ndarray, bool]:
+    """Return the sum of each column of a CSR matrix, and if any entry is not 1.
+
+    Both can be added up over parts of the texts.
+    """
+    pieces = even_ranges(len(X.data), max(ENTRIES_PER_PIECE, len(X.data) // PIECES))  # which saves memory
+    sums = (np.bincount(X.indices[a:b], X.data[a:b], minlength=X.shape[1]) for a, b in pieces)
+    return reduce(np.add, sums), bool((X.data != 1).any())
+
+
+def column_names(vocabulary: Any) -> list[str]:
+    """Return the n-gram of each column of a given vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : mapping of str to int, or iterable of str
+        The column of each n-gram, or the n-grams in the order of their columns; those of a set are sorted.
+
+    Examples
+    --------
+    >>> column_names({"dull": 1, "film": 0})
+    ['film', 'dull']
+    >>> column_names(["dull", "film", "dull"])
+    Traceback (most recent call last):
+    dropglm.base.errors.InputError: Duplicate term in vocabulary: 'dull'.
+    """
+    if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
+        raise InputTypeError(f"vocabulary must be a mapping or an iterable of strings, got {vocabulary!r}.")
+    names = sorted(vocabulary) if isinstance(vocabulary, (set, frozenset)) else list(vocabulary)
+    if not names:
+        raise InputError("An empty vocabulary was passed as the parameter vocabulary.")
+    if isinstance(vocabulary, Mapping):
+        columns = {int(column): name for name, column in vocabulary.items()}
+        if len(columns) < len(names):
+            raise InputError("Vocabulary contains repeated indices.")
+        missing = next((j for j in range(len(names)) if j not in columns), None)
+        if missing is not None:
+            raise InputError(f"Vocabulary of size {len(names)} doesn't contain index {missing}.")
+        names = [columns[j] for j in range(len(names))]
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise InputTypeError(f"vocabulary must contain strings, got {name!r}.")
+        if name in seen:
+            raise InputError(f"Duplicate term in vocabulary: {name!r}.")
+        seen.add(name)
+    return names
+
+
+# Strings as places in an array of letters: the letters, where each string begins, and where it ends
+Strings = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Selection(NamedTuple):
+    """Which n-grams become features.
+
+    Attributes
+    ----------
+    min_df : int, float or pair of these
+        The smallest number of texts that contain a feature; a float is a share of the texts. Of a pair, the
+        first is for single words and the second for longer n-grams.
+    max_df : int or float
+        The largest number of texts that contain a feature.
+    max_features : int or None
+        If given, keep only the most frequent n-grams.
+    by_texts : bool
+        Whether those occur in most texts, or most often.
+    rank_type : type
+        The type in which counts are compared. scikit-learn's choice among equal counts depends on the type,
+        and so does ours.
+    """
+
+    min_df: float | tuple[float, float]
+    max_df: float
+    max_features: int | None
+    by_texts: bool
+    rank_type: Any
+
+    def check(self) -> None:
+        """Raise an error if a setting is invalid."""
+        if isinstance(self.min_df, (tuple, list)) and len(self.min_df) != 2:
+            raise InputError(
+                f"min_df must be one value, or a pair for words and for longer n-grams, got {self.min_df!r}."
+            )
+        for name, value in (*(("min_df", one) for one in self._smallest()), ("max_df", self.max_df)):
+            checks.not_negative(value, name)
+            if not isinstance(value, Integral) and value > 1.0:
+                raise InputError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
+        if self.max_features is not None:
+            checks.whole_number(self.max_features, "max_features", least=1)
+
+    def document_range(self, n_texts: int, n: int = 1) -> tuple[float, float]:
+        """Return the smallest and the largest number of texts that contain a feature of n words."""
+        words, longer = self._smallest()
+        low, high = (
+            bound if isinstance(bound, Integral) else bound * n_texts
+            for bound in (words if n == 1 else longer, self.max_df)
+        )
+        return low, high
+
+    def _smallest(self) -> tuple[float, float]:
+        """Return min_df of single words and of longer n-grams."""
+        if isinstance(self.min_df, (tuple, list)):
+            return self.min_df[0], self.min_df[1]
+        return self.min_df, self.min_df
+
+    def select(self, candidates: FrequentNgrams) -> tuple[Vocabulary, np.ndarray]:
+        """Return the features in alphabetical order, and the position of each among the candidates."""
+        n = candidates.n_texts
+        if len(candidates.ends) == 1:
+            raise InputError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
+        if not len(candidates.texts):
+            (low, high), (longer, _) = (self.document_range(n, k) for k in (1, 2))
+            least = f"{low:g}" if low == longer else f"{low:g} (words) or {longer:g} (longer n-grams)"
+            short, long = self._smallest()
+            now = f"{short}" if short == long else f"{short}, {long} for longer n-grams"
+            raise InputError(
+                f"The fit has an empty vocabulary: no n-gram occurs in at least {least} and at most {high:g} "
+                f"of the {n} texts; lower min_df (now {now}) or raise max_df (now {self.max_df}).",
+                *("min_df", "max_df"),
+            )
+        words = candidates.letters, candidates.ends[:-1], candidates.ends[1:]
+        words, spelling, order = _sort_alphabetically(words, candidates.spelling)
+        if self.max_features is not None and len(order) > self.max_features:
+            ranks = (candidates.texts if self.by_texts else candidates.times)[order].astype(self.rank_type)
+            largest = np.sort((-ranks).argsort()[: self.max_features])
+            words, spelling, again = _sort_alphabetically(words, spelling[largest])
+            order = order[largest][again]
+        return Vocabulary(*copy_strings(*words), spelling, candidates.texts[order].astype(np.int32)), order
+
+
+def _sort_alphabetically(words: Strings, spelling: np.ndarray) -> tuple[Strings, np.ndarray, np.ndarray]:
+    """Return the words in use, the features spelled with them, and the order of the features.
+
+    The words are sorted, and so are the features.
+    """
+    letters, starts, stops = words
+    occurs = np.zeros(len(starts) + 1, np.bool_)  # the last entry is for NONE
+    occurs[spelling] = True
+    used = np.flatnonzero(occurs[:-1])
+    number_of = np.full(len(starts) + 1, NONE, np.int32)
+    number_of[used] = np.arange(len(used), dtype=np.int32)
+    words = letters, starts[used], stops[used]
+    if spelling.shape[1] > 1:
+        _refuse_spaces(*words)
+    numbers = number_of[spelling]
+    ranked = numbers.copy()
+    ranked[:, :-1] += np.int32(len(used)) * (numbers[:, 1:] != NONE)  # followed by a space; see ``_ranks``
+    order = sorted_rows(np.where(numbers != NONE, _ranks(*words)[ranked], NONE), 2 * len(used))
+    return words, numbers[order], order
+
+
+def _refuse_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:
+    """Raise if a word contains a space."""
+    spaced = find_byte(letters, starts, stops, 32, 32)
+    if spaced >= 0:
+        word = letters[starts[spaced] : stops[spaced]].tobytes().decode("utf-8", "surrogatepass")
+        raise InputError(
+            f"token_pattern matches {word!r}, which contains a space and cannot be distinguished from an "
+            "n-gram of its words; use a pattern whose tokens contain no spaces."
+        )
+
+
+def _ranks(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    r"""Return the rank of each word, and then that of each word with a space at its end.
+
+    The words are sorted, and none of them contains a space. Names of n-grams then compare like the sequences
+    of their words' ranks, provided that each word but the last is taken together with the space after it:
+    "a b" comes before "a!", but after "a\x01".
+    """
+    n = len(starts)
+    rank = np.concatenate([np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)]).astype(np.int32)
+    # A word comes right before the same word with a space, unless a longer word continues it with a control
+    # character, which sorts before a space.
+    if find_byte(letters, np.minimum(starts + 1, stops), stops, 0, 31) >= 0:
+        rank[_sorted_with_spaces(letters, starts, stops)] = np.arange(2 * n, dtype=np.int32)
+    return rank
+
+
+def _sorted_with_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Return the order of all words and, after them, of all words with a space at their end."""
+    letters, ends = copy_strings(letters, starts, stops)
+    words = ends[1:] - ends[:-1]
+    spaced = np.full(len(letters) + len(words), ord(" "), np.uint8)
+    places = np.arange(len(letters)) + np.repeat(np.arange(len(words)), words)
+    spaced[places] = letters
+    first, last = ends[:-1] + np.arange(len(words)), ends[1:] + np.arange(len(words))
+    return sorted_strings(spaced, np.tile(first, 2), np.concatenate([last, last + 1]))
 
 
 @dataclass(eq=False, repr=False)
 class NgramFeatures(TextAnalysis):
-    """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface."""
+    """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface.
+
+    The defaults are the paper's features: words that occur or not. A ``TextClassifier`` has others where they
+    classify better: pairs of words too, of those that occur twice, tf-idf and rows of length 1. Hashed
+    n-grams and the ``OnlineTextClassifier`` have pairs but no weights, which would need counts of all texts.
+    """
 
     ngram_range: tuple[int, int] = (1, 1)
     min_df: float | tuple[float, float] = 1
@@ -54,7 +426,7 @@ class NgramFeatures(TextAnalysis):
     verbose: int = 0
     ngrams_: Vocabulary = field(init=False)
     n_texts_: int = field(init=False)
-    _tfidf: Weighting = field(init=False)
+    _tfidf: counting.Weighting = field(init=False)
 
     @classmethod
     def _from_state(cls, settings: dict[str, Any], vocabulary: Mapping[str, Any], n_texts: int) -> Self:
@@ -143,18 +515,21 @@ class NgramFeatures(TextAnalysis):
         rank_type = dtype if dtype.kind == "f" else np.int64
         return Selection(self.min_df, self.max_df, self.max_features, bool(self.binary), rank_type)
 
-    def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> Columns:
+    def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> counting.Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
         selection, threads = self._selection(), checks.threads(self.n_jobs)
         counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
         n, (shortest, _) = counted.n_texts, self._check_analysis()
-        candidates = counted.trie.candidates(shortest, partial(selection.document_range, n), n)
+        candidates = counted.trie.frequent_ngrams(shortest, partial(selection.document_range, n), n)
         vocabulary, chosen = selection.select(candidates)
         self._set_vocabulary(vocabulary, n)
         return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
 
     def _count(
-        self, X: Iterable[Any], rows: NgramRows | None = None, fewest: Callable[[int], float] = lambda n: 0
+        self,
+        X: Iterable[Any],
+        rows: NgramRows | None = None,
+        fewest: Callable[[int], float] = lambda n: 0,
     ) -> CountedNgrams:
         """Count the n-grams of the texts, and store those of each row.
 
@@ -162,9 +537,9 @@ class NgramFeatures(TextAnalysis):
         """
         shortest, longest = self._check_analysis()
         threads = checks.threads(self.n_jobs)
-        counters = PerThread(partial(NgramCounter, shortest, longest, binary=bool(self.binary)))
+        counters = PerThread(partial(counting.NgramCounter, shortest, longest, binary=bool(self.binary)))
 
-        def count(texts: Prepared, piece: tuple[int, int], first_text: int) -> None:
+        def count(texts: PreparedTexts, piece: tuple[int, int], first_text: int) -> None:
             with counters.one() as (number, counter):
                 codes, start = counter.add(texts.tokens(*piece, counter.room), first_text)
                 if rows is not None:
@@ -176,10 +551,10 @@ class NgramFeatures(TextAnalysis):
     def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
         """Look up the n-grams of the texts in the vocabulary."""
         (shortest, _), threads = self._check_analysis(), checks.threads(self.n_jobs)
-        rooms, rows = PerThread(TokenRoom), NgramRows()
+        rooms, rows = PerThread(TokenBuffers), NgramRows()
         len(vocabulary._tables.word_keys)  # built once, before several threads need them
 
-        def find(texts: Prepared, piece: tuple[int, int], first_text: int) -> None:
+        def find(texts: PreparedTexts, piece: tuple[int, int], first_text: int) -> None:
             with rooms.one() as (_, room):
                 tokens = texts.tokens(*piece, room)
                 codes = np.empty(int(tokens.counts.sum()) * vocabulary._longest + 1, np.int32)
@@ -192,7 +567,7 @@ class NgramFeatures(TextAnalysis):
 
     def _each_piece(
         self,
-        work: Callable[[Prepared, tuple[int, int], int], None],
+        work: Callable[[PreparedTexts, tuple[int, int], int], None],
         chunks: Iterable[list[Any]],
         threads: int,
     ) -> int:
@@ -201,10 +576,10 @@ class NgramFeatures(TextAnalysis):
         for chunk in chunks:
             texts = tokenizer.prepare(chunk)
 
-            def on_piece(piece: tuple[int, int], texts: Prepared = texts, before: int = n) -> None:
+            def on_piece(piece: tuple[int, int], texts: PreparedTexts = texts, before: int = n) -> None:
                 work(texts, piece, before + piece[0])
 
-            each(on_piece, even_pieces(texts.cost, PIECE), threads)
+            each(on_piece, even_pieces(texts.cost, BYTES_PER_PIECE), threads)
             n += len(chunk)
         return n
 
@@ -222,7 +597,7 @@ class NgramFeatures(TextAnalysis):
         self._set_vocabulary(vocabulary._with_counts(texts), n)
         return matrix
 
-    def _to_matrix(self, rows: NgramRows, columns: Columns, dtype: np.dtype) -> Any:
+    def _to_matrix(self, rows: NgramRows, columns: counting.Columns, dtype: np.dtype) -> Any:
         """Return the matrix before it is weighted."""
         binary, threads = bool(self.binary), checks.threads(self.n_jobs)
         return rows.to_matrix(columns, len(self.ngrams_), binary=binary, dtype=dtype, threads=threads)
@@ -256,7 +631,7 @@ class NgramFeatures(TextAnalysis):
         """Store the features, and the weights that follow from them and the settings."""
         self.ngrams_, self.n_texts_ = vocabulary, n_texts
         counts, smooth = vocabulary.document_counts, bool(self.smooth_idf)
-        idf = inverse_document_frequencies(counts, n_texts, smooth=smooth) if self.use_idf else None
+        idf = counting.inverse_document_frequencies(counts, n_texts, smooth=smooth) if self.use_idf else None
         self._set_weights(idf)
 
     def _set_weights(self, idf: np.ndarray | None) -> None:
@@ -276,7 +651,7 @@ class NgramFeatures(TextAnalysis):
                 f"beyond {LARGEST:g}; use smaller values."
             )
         settings = bool(self.use_idf), bool(self.smooth_idf), bool(self.sublinear_tf), self.norm
-        self._tfidf = Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
+        self._tfidf = counting.Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
 
     def _value_type(self) -> np.dtype:
         """Return the type of the matrix: integers cannot hold weighted values."""
@@ -288,7 +663,7 @@ class NgramFeatures(TextAnalysis):
         for name in ("binary", "use_idf", "smooth_idf", "sublinear_tf"):
             checks.yes_or_no(getattr(self, name), name)
         if self.norm is not None:
-            lookup(NORMS, self.norm, "norm")
+            lookup(counting.NORMS, self.norm, "norm")
         checks.not_negative(self.idf_power, "idf_power")
         checks.positive(self.ngram_weight, "ngram_weight")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":

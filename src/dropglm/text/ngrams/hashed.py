@@ -13,9 +13,9 @@ from dropglm.base.errors import InputError
 from dropglm.core.design.storage import BinaryRows
 from dropglm.core.maths.compile import inlined, kernel, kernel_helper
 from dropglm.core.maths.instructions import prefetch
-from dropglm.text.ngrams.chunks import MAX_BITS, NgramSettings, text_chunks
+from dropglm.text.ngrams.analysis import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.ngrams.counting import mix
-from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION, TokenRoom, compile_pattern
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION, TokenBuffers, compile_pattern
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)  # the bit of a mark that says that the column has a name
@@ -106,7 +106,7 @@ def ngram_columns(tokens, n, size, columns):
 
 
 NAME_BYTES = STORED_BYTES - 1  # bytes of a column's name that are shown
-PART = 1 << 13  # names to sort by column at a time, which saves memory
+NAMES_AT_A_TIME = 1 << 13  # names to sort by column at a time, which saves memory
 
 
 class Buckets(NamedTuple):
@@ -177,9 +177,9 @@ class Buckets(NamedTuple):
         """The names in the order of the columns, concatenated."""
         letters, place = self._joined(), 0
         out = np.empty(len(letters), np.uint8)
-        for k in range(0, len(self.lengths), PART):
-            lengths = self.lengths[k : k + PART].astype(np.int64)
-            shifts = np.repeat(self.starts[k : k + PART] - (np.cumsum(lengths) - lengths), lengths)
+        for k in range(0, len(self.lengths), NAMES_AT_A_TIME):
+            lengths = self.lengths[k : k + NAMES_AT_A_TIME].astype(np.int64)
+            shifts = np.repeat(self.starts[k : k + NAMES_AT_A_TIME] - (np.cumsum(lengths) - lengths), lengths)
             out[place : place + len(shifts)] = letters[shifts + np.arange(len(shifts))]
             place += len(shifts)
         return out
@@ -235,14 +235,14 @@ class NewNames(NamedTuple):
         return NewNames(columns, self.letters[: lengths.sum(dtype=np.int64)].copy(), lengths)
 
 
-class Room:
+class HashingBuffers:
     """Memory for the columns and names of some texts, which is used again for the next ones.
 
     New memory, which the system clears first, took a tenth of the time of hashing.
     """
 
     def __init__(self) -> None:
-        self.tokens = TokenRoom()
+        self.tokens = TokenBuffers()
         self.columns = np.empty(0, np.uint32)
         self.names = NewNames.empty(0)
 
@@ -331,10 +331,10 @@ class HashedFeatures(NgramSettings):
         self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
 
     def _hash(
-        self, X: Iterable[str], buckets: Buckets, n_texts: int, room: Room | None = None
+        self, X: Iterable[str], buckets: Buckets, n_texts: int, room: HashingBuffers | None = None
     ) -> Iterator[NamedRows]:
         """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
-        room = room or Room()
+        room = room or HashingBuffers()
         shortest, longest, size = self._check()
         checks.threads(self.n_jobs)
         tokenizer = self._tokenizer()

@@ -397,7 +397,7 @@ def characters(size: int) -> str:
 WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"
 WORDS_OF_TWO_LETTERS = r"(?u)\b\w\w+\b"  # scikit-learn's default
 
-PIECE = 1 << 18  # bytes per task
+BYTES_PER_PIECE = 1 << 18  # bytes per task
 ASCII, TWO_BYTES, ALL = 1 << 7, 1 << 16, sys.maxunicode + 1  # how many code points a table has
 
 
@@ -427,7 +427,7 @@ class Tokens(NamedTuple):
     keys: np.ndarray  # see token_key
 
 
-class TokenRoom:
+class TokenBuffers:
     """Memory for texts and tokens, which is used again and again: new memory takes as long as the scan."""
 
     def __init__(self) -> None:
@@ -441,14 +441,14 @@ class TokenRoom:
             self.words = np.empty((3, size * 5 // 4), np.int64)
 
 
-class Prepared(Protocol):
+class PreparedTexts(Protocol):
     """Texts for which Python has done its part, so that compiled code can split them on any thread."""
 
     @property
     def cost(self) -> np.ndarray:
         """Cumulative length; n + 1 numbers for n texts."""
 
-    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1; they may be stored in the room."""
 
 
@@ -462,7 +462,7 @@ class SplitTexts(NamedTuple):
         """Cumulative number of tokens."""
         return np.append(0, np.cumsum(self.whole.counts))
 
-    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1."""
         return self.whole._replace(first=self.whole.first[first:last], counts=self.whole.counts[first:last])
 
@@ -479,7 +479,7 @@ class ScannedTexts(NamedTuple):
         """Cumulative number of characters."""
         return np.append(0, np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts))))
 
-    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1."""
         texts = EncodedTexts.of(self.texts[first:last])
         room.reserve(texts.size)
@@ -521,7 +521,7 @@ class Tokenizer:
         self.runs = RUNS.get(token_pattern)
         self.preprocess = preprocess
 
-    def prepare(self, texts: Sequence[Any]) -> Prepared:
+    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
         """Return texts that can be split on any thread."""
         preprocess = self.preprocess
         if self.runs is not None and isinstance(preprocess, Preprocessor) and preprocess.is_built_in:
@@ -531,9 +531,9 @@ class Tokenizer:
             return ScannedTexts(cleaned, Preprocessor(lowercase=False, strip_html=False), self.runs)
         return SplitTexts(tokens_of_lists([self.pattern.findall(text) for text in cleaned]))
 
-    def split(self, texts: Sequence[Any], room: TokenRoom | None = None) -> Tokens:
+    def split(self, texts: Sequence[Any], room: TokenBuffers | None = None) -> Tokens:
         """Return the tokens of all texts."""
-        return self.prepare(texts).tokens(0, len(texts), room or TokenRoom())
+        return self.prepare(texts).tokens(0, len(texts), room or TokenBuffers())
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text as strings."""
@@ -546,7 +546,7 @@ class FunctionTokenizer:
     def __init__(self, function: Callable[[Any], Iterable[str]]) -> None:
         self.function = function
 
-    def prepare(self, texts: Sequence[Any]) -> Prepared:
+    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
         """Return texts that are split already."""
         return SplitTexts(tokens_of_lists([list(self.function(text)) for text in texts]))
 

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
+from dropglm.text.ngrams.counting import NgramRows
 from dropglm.text.ngrams.counts import NgramCounts
 from dropglm.text.ngrams.features import NgramFeatures
 from dropglm.text.ngrams.hashed import HashedFeatures
-from dropglm.text.ngrams.matrix import NgramRows
 
 
 class TextEstimator(BaseEstimator):
@@ -262,7 +262,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         total.check_settings(self._settings())
         if self.vocabulary is None:
             selection, n = self._selection(), total.n_texts
-            candidates = total.trie.candidates(total.shortest, partial(selection.document_range, n), n)
+            candidates = total.trie.frequent_ngrams(total.shortest, partial(selection.document_range, n), n)
             self._set_vocabulary(selection.select(candidates)[0], n)
         else:
             given = self._given_for_fit()

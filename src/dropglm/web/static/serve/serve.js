@@ -60,7 +60,7 @@ function show(why) {
     .reduce((sum, entry) => sum + entry.weight, 0);
   const count = why.others.count + found.length - listed.size;
   const parts = count ? [`${count} others ${signed(others)}`] : [];
-  if (why.embedding !== null) parts.push(`embedding ${signed(why.embedding)}`);
+  if (why.embedding !== null) parts.push(`embedding ${signed(why.embedding.weight)}`);
   parts.push(`intercept ${signed(why.base_difference)}`, `sum ${signed(why.difference)}`);
   element("rest").textContent = parts.join(", ");
   const more = why.unknown.length - SHOWN_UNKNOWN;

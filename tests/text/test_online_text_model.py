@@ -8,8 +8,7 @@ import pytest
 
 from dropglm.tables import Table, TableError
 from dropglm.text import OnlineTextClassifier
-from dropglm.text.online_text_model import OnlineTextModel
-from dropglm.text.stream import OnlineTraining, find_classes
+from dropglm.text.online_text_model import OnlineTextModel, OnlineTraining, find_classes
 from tests.cli.command import texts
 
 CLASSES = ["bad", "good"]
@@ -96,7 +95,7 @@ def test_a_diverging_stream_stops_at_a_row_of_the_table(source):
 
 
 def test_too_many_or_too_few_classes_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("dropglm.text.stream.MAX_CLASSES", 2)
+    monkeypatch.setattr("dropglm.text.online_text_model.MAX_CLASSES", 2)
     for labels, message in (
         (["a"] * 3, "all rows have the label 'a'; at least two"),
         ("abc", "more than 2 diff"),

@@ -14,7 +14,7 @@ from dropglm import (
 )
 from dropglm.core.noise import Dropout
 from dropglm.search.search import Search
-from dropglm.text.latent_prior import POWERS, KeptColumns, LatentBlock, LatentPrior
+from dropglm.text.feature_blocks import POWERS, LatentColumns, LatentPrior
 from tests.text.synthetic import random_text
 
 QUICK = {"n_latent": 4, "cv": 2, "l2": 0.1}
@@ -78,9 +78,9 @@ def test_features_are_not_modified(few, storage):
     X, vectorizer = vectorized(few[2])
     before, given = X.copy(), storage(X)
     kept = np.flatnonzero(np.arange(X.shape[1]) % 3)
-    columns = KeptColumns.of(given, kept, 1)
-    assert_array_equal(columns.rows.toarray(), before.toarray()[:, kept])
-    LatentBlock.of(columns, kept % 3 * 0.5, 3, 1)
+    columns = LatentColumns(kept, X.shape[1], [], 3)
+    assert_array_equal(columns.select(given).toarray(), before.toarray()[:, kept])
+    columns.block_of(columns.select(given), 1.0, kept % 3 * 0.5, 1)
     assert_array_equal(given.toarray(), before.toarray())
     assert LatentPrior.of(given, vectorizer, 3, 1).blocks[0].rows.dtype == np.float32
 

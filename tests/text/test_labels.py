@@ -12,8 +12,8 @@ from dropglm import TextClassifier
 from dropglm.text.labels import (
     MOST_LISTED,
     class_hints,
+    quoted,
     similar_classes,
-    visible,
     warn_about_classes,
 )
 
@@ -81,7 +81,7 @@ def test_names_that_look_alike_are_printed_so_that_they_differ(one, other, shown
 
 @given(st.text())
 def test_visible_names_have_no_invisible_characters_and_can_be_read_back(name):
-    shown = visible(name)
+    shown = quoted(name)
     assert shown.isprintable()
     assert ast.literal_eval(shown) == name
 
@@ -93,7 +93,7 @@ MARKS = ["NA", "nan", "N/A", "null", "None", "-", "?", "\u200b", "<NA>", "unlabe
 def test_marks_of_missing_labels_get_a_hint(mark):
     (hint,) = class_hints({"a": 2, "b": 2, mark: 1} if isinstance(mark, str) else {0: 2, 1: 2, mark: 1})
     assert hint == (
-        f"The class {visible(mark)} (1 text) may mark texts without a label. If so, leave them out, or pass "
+        f"The class {quoted(mark)} (1 text) may mark texts without a label. If so, leave them out, or pass "
         "them as unlabelled texts: X_unlabeled, or --unlabeled on the command line."
     )
 
