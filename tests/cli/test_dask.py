@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 from dropglm import load_model
 from dropglm import text as dropglm_text
 from dropglm.core.solvers import LBFGS
+from dropglm.dask import collections as dask_tables
 from dropglm.dask import engine
-from dropglm.dask import partitions as dask_tables
 from dropglm.tables import Table, TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 

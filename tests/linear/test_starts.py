@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dropglm.places.paths import Solutions, Start, starts_along
+from dropglm.places.candidate_fits import Solutions, Start, starts_along
 
 
 def solution(value):

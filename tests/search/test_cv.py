@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.core.features import Features
 from dropglm.core.l2_weights import L2_WEIGHTS
-from dropglm.places.paths import Candidate
+from dropglm.places.candidate_fits import Candidate
 from dropglm.search import search
 from dropglm.search.search import best_candidate, ranks
 from tests.linear.test_fits import small_pieces, words

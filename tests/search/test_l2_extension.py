@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegressionCV
 from dropglm.core.l2_weights import L2_WEIGHTS
-from dropglm.places.paths import Candidate, FitPath
+from dropglm.places.candidate_fits import Candidate, FitPath
 from dropglm.search.search import beyond_edge
 from tests.linear.test_fits import words
 

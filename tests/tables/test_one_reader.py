@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dropglm import tables
 from dropglm.cli.files import read_labelled
 from dropglm.cli.label import texts_and_labels
-from dropglm.dask.partitions import read_rows, with_classes
+from dropglm.dask.collections import read_rows, with_classes
 from dropglm.tables import Table
 from dropglm.text.online_text_model import find_classes
 from tests.tables.rows import written

@@ -27,8 +27,8 @@ from dropglm.core.penalties import Penalty, RowPenalty
 from dropglm.core.penalties.base import PenaltyGradient
 from dropglm.core.problem import Problem, Task
 from dropglm.core.solvers import LBFGS
+from dropglm.linear.base import LogisticModel
 from dropglm.linear.convergence import warn_unless_converged
-from dropglm.linear.linear_model import LogisticModel
 from dropglm.linear.validation import check_classification, check_settings
 from dropglm.places.rows import rows_of
 

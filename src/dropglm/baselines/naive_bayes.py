@@ -36,7 +36,7 @@ from dropglm.base import checks
 from dropglm.base.errors import InputError, stacklevel
 from dropglm.core.families import Multinomial
 from dropglm.core.predictions import indicators
-from dropglm.linear.linear_model import LinearClassifier, LogisticModel
+from dropglm.linear.base import LinearClassifier, LogisticModel
 from dropglm.linear.validation import check_features, check_labels, check_settings
 
 

@@ -379,8 +379,8 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
             "one.",
         )
     from dropglm.dask import TextClassifier
+    from dropglm.dask.collections import table_partitions
     from dropglm.dask.engine import DaskEngine, connected
-    from dropglm.dask.partitions import table_partitions
     from dropglm.places.partitions.checkpoint import remove_checkpoint
 
     # After an interrupt, a local scheduler may fail to forget tasks that nobody wants; it ends anyway.

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from dropglm import linear, search
 from dropglm.base import checks
 from dropglm.base.errors import InputError
+from dropglm.dask.collections import is_collection, map_partitions, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
-from dropglm.dask.partitions import is_collection, map_partitions, partitions_of
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.places.partitions.contents import check_rows, naming

@@ -289,7 +289,7 @@ class Journal:
 
         Parameters
         ----------
-        *entries : Entry
+        *entries : JournalEntry
             What to store.
 
         Raises

@@ -15,14 +15,14 @@ from dropglm.core.penalties import Expectation, Penalty
 from dropglm.core.problem import Solution, Task, divergence_reason, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import Result
-from dropglm.linear.convergence import warn_no_minimum, warn_unless_converged
-from dropglm.linear.linear_model import (
+from dropglm.linear.base import (
     CallbackSupportMixin,
     FitCallbacks,
     LogisticModel,
     SparsifyMixin,
     with_callbacks,
 )
+from dropglm.linear.convergence import warn_no_minimum, warn_unless_converged
 from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of
 

@@ -12,7 +12,7 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.core.design import Design
 from dropglm.core.design.storage import BinaryRows, CsrRows, StoredRows, read_only
 from dropglm.core.maths.compile import kernel
-from dropglm.linear.linear_model import LogisticModel
+from dropglm.linear.base import LogisticModel
 from dropglm.linear.online_model import OnlineModel
 from dropglm.linear.validation import check_classes, check_labels, check_target
 from dropglm.places.rows import class_numbers

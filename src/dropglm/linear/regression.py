@@ -13,8 +13,8 @@ from dropglm.core.l2_weights import l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.problem import Task, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
+from dropglm.linear.base import CallbackSupportMixin, FitCallbacks, SparsifyMixin, with_callbacks
 from dropglm.linear.convergence import warn_unless_converged
-from dropglm.linear.linear_model import CallbackSupportMixin, FitCallbacks, SparsifyMixin, with_callbacks
 from dropglm.linear.validation import check_regression
 from dropglm.places.rows import TrainingRows, rows_of
 

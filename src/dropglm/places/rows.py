@@ -38,7 +38,7 @@ from dropglm.core.objective import Coefficients
 from dropglm.core.predictions import all_classes, indicators
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
-from dropglm.places.paths import fit_along_paths
+from dropglm.places.candidate_fits import fit_along_paths
 
 # A class of weight 0 gets this share of the other weights instead, so that the intercept stays finite.
 NEGLIGIBLE = 1e-9

@@ -13,7 +13,7 @@ from dropglm.core.families import Multinomial
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.predictions import softmax_predictors
 from dropglm.linear.logistic import LogisticRegression
-from dropglm.places.paths import Candidate, FoldFit
+from dropglm.places.candidate_fits import Candidate, FoldFit
 from dropglm.places.rows import Fold, TrainingData, TrainingRows
 from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, BlendFitter, Priors
 from dropglm.search.naive_bayes import padded_with_zeros, ratios_from_totals

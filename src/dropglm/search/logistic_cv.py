@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
+from dropglm.linear.base import LogisticModel, SparsifyMixin
 from dropglm.linear.validation import check_classification, check_settings
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search.scoring import scorer_from

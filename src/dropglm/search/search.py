@@ -31,7 +31,7 @@ from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.linear.convergence import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
-from dropglm.places.paths import Candidate, WantedFits
+from dropglm.places.candidate_fits import Candidate, WantedFits
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
 from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from

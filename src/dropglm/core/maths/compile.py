@@ -91,7 +91,7 @@ def _kernel(**options: Any) -> Callable[[Callable], Any]:
 kernel = _kernel()
 
 # A product may be fused with the sum that follows it, which does not affect infinities. Not "reassoc": it
-# optimises away the rounding trick of maths/normal.py.
+# optimises away the rounding trick of maths/softplus.py.
 fused_kernel = _kernel(fastmath={"contract", "nsz"})
 
 # Sums may also be reordered: for sums over contiguous memory, where vector instructions pay.

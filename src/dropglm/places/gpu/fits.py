@@ -30,7 +30,7 @@ from dropglm.core.penalties import MonteCarlo, Penalty
 from dropglm.core.problem import Problem, Solution, Task, run_stages
 from dropglm.core.solvers import LBFGS, Status
 from dropglm.places import gpu as cuda
-from dropglm.places.paths import FoldFit, WantedFits
+from dropglm.places.candidate_fits import FoldFit, WantedFits
 from dropglm.places.rows import RowsInMemory
 
 
