@@ -1,4 +1,8 @@
-"""The estimators for matrices, batch and online: scikit-learn's interface around ``core``."""
+"""The estimators for matrices, batch and online: scikit-learn's interface around ``core``.
+
+``fit`` checks the data (``validation``), asks ``places`` for the rows, builds the problem and solves it
+(``logistic``, ``regression``). ``base`` has what all of them share: predictions, checks and callbacks.
+"""
 
 from typing import TYPE_CHECKING
 
