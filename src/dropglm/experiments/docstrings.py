@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
 from dropglm.experiments.experiment import Experiment, PlannedFit
-from dropglm.experiments.results import PERCENT, Lines, draw_curve, label_axis, means_of, paired, table
+from dropglm.experiments.results import ACCURACY, Lines, draw_curve, label_axis, table
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
 from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
@@ -34,7 +34,11 @@ TUNED_DROPOUT = partial(
     LogisticRegressionCV, l2_weights="uniform", cv=FOLDS, scoring="accuracy", extend_l2=False, calibrate=False
 )
 L2, DROPOUT, UNLABELED = "L2", "dropout", "dropout + unlabelled"
-BETTER = {L2: (DROPOUT, UNLABELED), DROPOUT: (UNLABELED,)}  # the methods whose gain over another is shown
+# The methods whose gain over another is shown.
+GAINS = {
+    L2: ((DROPOUT, UNLABELED), "Gain over L2 on the same texts, in percentage points"),
+    DROPOUT: ((UNLABELED,), "Gain of unlabelled texts over dropout without them"),
+}
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
@@ -172,29 +176,19 @@ class Docstrings(Experiment):
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy by number of labels, gain over L2, and gain from unlabelled texts alone."""
         methods, unlabeled = lines.by("method"), lines.values("unlabeled")
-        fewest, most = min(unlabeled), max(unlabeled)
-
-        def accuracy(name: str, count: int) -> list[str]:
-            return PERCENT.cells(methods[name].where(labels=count).values("accuracy"))
-
-        def gain_over(base: str, name: str, count: int) -> list[str]:
-            """Return the gain over the base method with the same setting, on the same texts."""
-            others = lines.where(method=f"{base}, {_setting(name)}")
-            scores = (group.where(labels=count).by_seed("accuracy") for group in (methods[name], others))
-            return PERCENT.cells(paired(*scores).values(), "+")
-
-        rows = {
-            base: [name for name in methods if _method(name) in better] for base, better in BETTER.items()
-        }
         header, columns = ["method", "±"], lines.counts()
-        title = f"Accuracy in per cent, {lines.count_seeds()}; {fewest:,} to {most:,} unlabelled texts"
-        over_l2 = "Gain over L2 on the same texts, in percentage points"
-        over_dropout = "Gain of unlabelled texts over dropout without them"
-        return [
-            table(title, header, methods, columns, accuracy),
-            table(over_l2, header, rows[L2], columns, partial(gain_over, L2)),
-            table(over_dropout, header, rows[DROPOUT], columns, partial(gain_over, DROPOUT)),
-        ]
+        texts = f"{min(unlabeled):,} to {max(unlabeled):,} unlabelled texts"
+        title = f"Accuracy in per cent, {lines.count_seeds()}; {texts}"
+        tables = [table(title, header, methods, columns, ACCURACY.cells)]
+        for base, (better, title) in GAINS.items():
+            # Defaults are compared with defaults and tuned with tuned, on the same texts.
+            gains = {
+                name: group.minus(lines.where(method=f"{base}, {_setting(name)}"))
+                for name, group in methods.items()
+                if _method(name) in better
+            }
+            tables.append(table(title, header, gains, columns, ACCURACY.gain))
+        return tables
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy against the number of labels, for each method at its defaults and tuned."""
@@ -202,8 +196,8 @@ class Docstrings(Experiment):
         colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
-            found = means_of({count: own.values("accuracy") for count, own in group.by("labels").items()})
-            draw_curve(ax, found, color=colours[_method(name)], linestyle=STYLES[_setting(name)])
+            style: dict[str, Any] = {"color": colours[_method(name)], "linestyle": STYLES[_setting(name)]}
+            draw_curve(ax, group.means("accuracy", "labels"), **style)
         for name, colour in colours.items():
             ax.plot([], [], color=colour, label=name)
         for name, style_of_line in STYLES.items():

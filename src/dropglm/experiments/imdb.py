@@ -35,7 +35,7 @@ from dropglm.experiments.methods import (
     best_in_cross_validation,
     score,
 )
-from dropglm.experiments.results import NUMBER, PERCENT, POINTS, Lines, Unit, table
+from dropglm.experiments.results import ACCURACY, LOG_LOSS, POINTS, Lines, table
 from dropglm.plots.pages import COLORS, ResultTable, colors_of, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
@@ -149,9 +149,12 @@ class IMDB(Experiment):
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return the paper's table with ours, all methods by n-grams, and the chosen settings."""
         data = lines.by("data")
+        title = "Every method, tuned: test accuracy in per cent, and log loss"
+        methods = {label: lines.where(method=label) for label in self.methods}
+        columns = {words: {"data": words} for words in NGRAMS.values()}
         return [
             _paper_table(data),
-            self._all_methods(data),
+            table(title, ["method", "{} log loss"], methods, columns, _accuracy_and_log_loss),
             *(_chosen_settings(name, group) for name, group in data.items() if PUBLISHED not in name),
         ]
 
@@ -196,19 +199,9 @@ class IMDB(Experiment):
         clone(tuned.model).set_params(n_jobs=-1).fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
         return score(tuned, split) | {"training_seconds": round(time.perf_counter() - start, 1)}
 
-    def _all_methods(self, data: dict[str, Lines]) -> ResultTable:
-        """Accuracy and log loss of every method."""
 
-        def cells(label: str, column: tuple[str, str, Unit]) -> list[str]:
-            words, score, unit = column
-            return [unit.mean(data.get(words, Lines()).where(method=label).values(score))]
-
-        columns = {}
-        for words in NGRAMS.values():
-            columns[words] = words, "accuracy", PERCENT
-            columns[f"{words} log loss"] = words, "log_loss", NUMBER
-        title = "Every method, tuned: test accuracy in per cent, and log loss"
-        return table(title, ["method"], self.methods, columns, cells)
+def _accuracy_and_log_loss(lines: Lines) -> list[str]:
+    return [ACCURACY.mean(lines), LOG_LOSS.mean(lines)]
 
 
 def _paper_table(data: dict[str, Lines]) -> ResultTable:
@@ -335,15 +328,13 @@ class IMDBCurves(Experiment):
         ):
             ax = fresh_axes()
             for label, group in part.by("method").items():
-                curve = sorted(group.by(along).items())
-                places, accuracy = zip(
-                    *((place, 100 * np.mean(own.values("accuracy"))) for place, own in curve), strict=True
-                )
+                means = group.means("accuracy", along)
+                accuracy = [100 * mean.value for mean in means.values()]
                 if along == "unlabeled" and label in self.labeled_only:  # a level to compare with
                     ax.axhline(accuracy[0], color=colours[label], linestyle=":", label=label)
                 else:
                     style = "o-" if label in self.with_unlabeled else "o:"
-                    ax.plot(places, accuracy, style, color=colours[label], label=label)
+                    ax.plot(list(means), accuracy, style, color=colours[label], label=label)
             ax.set(xlabel=axis, ylabel="test accuracy, per cent")
             if part:
                 ax.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
@@ -363,11 +354,5 @@ class IMDBCurves(Experiment):
 
 
 def _curve_table(title: str, along: str, lines: Lines) -> ResultTable:
-    methods = lines.by("method")
-    return table(
-        f"{title}; {lines.count_seeds()}",
-        ["method", "±"],
-        methods,
-        lines.counts(along, unit=""),
-        lambda label, number: PERCENT.cells(methods[label].where(**{along: number}).values("accuracy")),
-    )
+    title, columns = f"{title}; {lines.count_seeds()}", lines.counts(along, unit="")
+    return table(title, ["method", "±"], lines.by("method"), columns, ACCURACY.cells)

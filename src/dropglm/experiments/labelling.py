@@ -20,7 +20,7 @@ import numpy as np
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, PlannedFit
-from dropglm.experiments.results import PERCENT, Groups, Lines, table
+from dropglm.experiments.results import PERCENT, Lines, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
 from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
@@ -270,25 +270,29 @@ def _needed(lines: Lines) -> ResultTable:
 
 def _coverage(lines: Lines) -> list[ResultTable]:
     """Return how often intervals contain the accuracy for the texts that are left, and for test texts."""
-    own = lines.where(method=CHOSEN)
-    columns = {
-        f"{n} labels": n for n in sorted({int(n) for line in own for n in line["result"]["estimates"]})
-    }
-    groups = own.by("data") | {"all": own} if columns else {}
+    estimates = Lines(
+        line | {"parameters": {"labels": int(n)}, "result": estimate}
+        for line in lines.where(method=CHOSEN)
+        for n, estimate in line["result"]["estimates"].items()
+    )
+    groups = estimates.by("data") | {"all": estimates} if estimates else {}
+    return [
+        table(
+            f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width",
+            ["data", "±"],
+            groups,
+            estimates.counts(),
+            partial(_coverage_cells, key),
+        )
+        for key, texts in (("left", "the texts that are left"), ("test", "the test texts"))
+    ]
 
-    def coverage(key: str, texts: str) -> ResultTable:
-        title = f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width"
-        cells = partial(_coverage_cells, groups, key)
-        return table(title, ["data", "±"], groups, columns, cells)
 
-    return [coverage("left", "the texts that are left"), coverage("test", "the test texts")]
-
-
-def _coverage_cells(groups: Groups, key: str, name: str, n: int) -> tuple[str, str]:
-    """Return the share of intervals at n labels that contain an accuracy, and half their mean width."""
-    found = [one for line in groups[name] if (one := line["result"]["estimates"].get(str(n)))]
-    if not found:
+def _coverage_cells(key: str, lines: Lines) -> tuple[str, str]:
+    """Return the share of intervals that contain an accuracy, and half their mean width."""
+    if not lines:
         return "-", "-"
+    found = [line["result"] for line in lines]
     inside = np.mean([one["low"] <= one[key] <= one["high"] for one in found])
     return f"{100 * inside:.0f}", f"{50 * np.mean([one['high'] - one['low'] for one in found]):.0f}"
 

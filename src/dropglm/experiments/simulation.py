@@ -23,7 +23,7 @@ from dropglm.core.families import Logistic
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
 from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of, paired
+from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of
 from dropglm.linear import LogisticRegression
 from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 
@@ -274,5 +274,5 @@ def _size_table(methods: Groups) -> ResultTable:
 
 def _gains(methods: Groups, name: str, score: str) -> list[float]:
     """Gain over ridge in each run that has results for both."""
-    own, ridge = (methods.get(method, Lines()).by_seed(score) for method in (name, RIDGE))
-    return list(paired(own, ridge).values())
+    own, ridge = (methods.get(method, Lines()) for method in (name, RIDGE))
+    return own.minus(ridge).values(score)
