@@ -20,7 +20,7 @@ import numpy as np
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, PlannedFit
-from dropglm.experiments.results import PERCENT, Lines, table
+from dropglm.experiments.results import PERCENT, Lines, Unit, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
 from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
@@ -50,6 +50,7 @@ DOCSTRINGS = "docs"  # the only set that needs no file
 MEASURED = (50, 100, 200, 500)
 SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
+WHOLE_PERCENT = Unit(100.0, 0)
 
 
 class Annotated(NamedTuple):
@@ -275,26 +276,19 @@ def _coverage(lines: Lines) -> list[ResultTable]:
         for line in lines.where(method=CHOSEN)
         for n, estimate in line["result"]["estimates"].items()
     )
-    groups = estimates.by("data") | {"all": estimates} if estimates else {}
-    return [
-        table(
-            f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width",
-            ["data", "±"],
-            groups,
-            estimates.counts(),
-            partial(_coverage_cells, key),
-        )
-        for key, texts in (("left", "the texts that are left"), ("test", "the test texts"))
-    ]
+    rows, tables = estimates.by("data") | {"all": estimates} if estimates else {}, []
+    for key, texts in (("left", "the texts that are left"), ("test", "the test texts")):
+        title = f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width"
+        cells = partial(_coverage_cells, key)
+        tables.append(table(title, ["data", "±"], rows, estimates.counts(), cells))
+    return tables
 
 
-def _coverage_cells(key: str, lines: Lines) -> tuple[str, str]:
+def _coverage_cells(key: str, lines: Lines) -> list[str]:
     """Return the share of intervals that contain an accuracy, and half their mean width."""
-    if not lines:
-        return "-", "-"
-    found = [line["result"] for line in lines]
-    inside = np.mean([one["low"] <= one[key] <= one["high"] for one in found])
-    return f"{100 * inside:.0f}", f"{50 * np.mean([one['high'] - one['low'] for one in found]):.0f}"
+    estimates = [line["result"] for line in lines]
+    inside = WHOLE_PERCENT.mean(one["low"] <= one[key] <= one["high"] for one in estimates)
+    return [inside, WHOLE_PERCENT.mean((one["high"] - one["low"]) / 2 for one in estimates)]
 
 
 def _accuracies(lines: Lines) -> ResultTable:
