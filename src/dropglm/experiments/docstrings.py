@@ -72,8 +72,7 @@ class MatrixMethod(NamedTuple):
 
     def fit(self, texts: Split) -> Any:
         """Return the fitted model."""
-        more = {"X_unlabeled": texts.X_unlabeled} if self.unlabeled else {}
-        return self.build(**self.settings).fit(texts.X, texts.y, **more)
+        return texts.fit(self.build(**self.settings), unlabeled=self.unlabeled)
 
 
 def l2(**settings: Any) -> Any:

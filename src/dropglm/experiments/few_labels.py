@@ -33,6 +33,7 @@ from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.methods import score_on_test
 from dropglm.experiments.results import (
     ACCURACY,
     LOG_LOSS,
@@ -45,11 +46,10 @@ from dropglm.experiments.results import (
     mean_of,
     table,
 )
-from dropglm.experiments.texts import Texts
+from dropglm.experiments.texts import Split
 from dropglm.plots.pages import COLORS, INK, ResultTable, colors_of, fresh_axes
 from dropglm.text import TextClassifier
 from dropglm.text.comparison import stratified_folds, tfidf_baseline
-from dropglm.text.metrics import metrics_from_probabilities
 
 WORDS, BIGRAMS = (1, 1), (1, 2)
 WITHOUT_LABEL = -1
@@ -296,36 +296,21 @@ METHODS: dict[str, TextMethod] = {
 NEWS_METHODS = {name: METHODS[name] for name in (TFIDF, OLD, OURS)}
 
 
-def score_text_method(texts: Texts, *, method: TextMethod, seed: int) -> dict[str, Any]:
+def score_text_method(split: Split, *, method: TextMethod, seed: int) -> dict[str, Any]:
     """Fit a method and return its scores on the test texts and the seconds it took."""
     load_kernels()
-    model = method.build(texts.y, seed, **method.settings)
-    more = {"X_unlabeled": texts.unlabeled} if method.unlabeled else {}
+    model = method.build(split.y, seed, **method.settings)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         # The tables say where unlabelled texts do not help.
         warnings.filterwarnings("ignore", ".* texts without labels did not improve")
-        model.fit(texts.labeled, texts.y, **more)
+        split.fit(model, unlabeled=method.unlabeled)
     fitted = time.perf_counter()
-    # The test texts are vectorised once: the predicted class is that of the largest probability.
-    p = model.predict_proba(texts.test) if hasattr(model, "predict_proba") else None
-    predicted = model.predict(texts.test) if p is None else model.classes_[p.argmax(axis=1)]
+    result = score_on_test(model, split)
     seconds = {"fit_seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
-    result = {
-        "accuracy": float(np.mean(predicted == texts.y_test)),
-        "labeled": len(texts.y),
-        "test_rows": len(texts.y_test),
-    }
     if method.unlabeled:
-        result["unlabeled"] = len(texts.unlabeled)
-    if p is not None:
-        found = metrics_from_probabilities(texts.y_test, p, model.classes_)
-        result |= {
-            "log_loss": found.log_loss,
-            "calibration_error": found.calibration_error,
-            "top_probability": float(p.max(axis=1).mean()),
-        }
+        result["unlabeled"] = len(split.X_unlabeled)
     return result | {name: round(taken, 4) for name, taken in seconds.items()}
 
 
@@ -458,7 +443,12 @@ class FewLabels(Experiment):
             for count in labels
             for unlabeled in (unlabeled_counts(name, count) if some_unlabeled else [None])
             for fit in self._fits(
-                name, count, seed, partial(split, name, count, seed, unlabeled, self.load), named, unlabeled
+                name,
+                count,
+                seed,
+                partial(cut, name, count, seed, unlabeled, self.load),
+                named,
+                unlabeled,
             )
         ]
 
@@ -467,7 +457,7 @@ class FewLabels(Experiment):
         data: str,
         labels: int,
         seed: int,
-        load: Callable[[], texts.Texts],
+        load: Callable[[], Split],
         methods: Mapping[str, TextMethod],
         unlabeled: int | None = None,
     ) -> list[PlannedFit]:
@@ -537,10 +527,10 @@ def unlabeled_counts(data: str, labels: int) -> list[int]:
     return [count for count in CURVE_COUNTS if count < POOLS.get(data, math.inf) - labels]
 
 
-def split(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.Load) -> texts.Texts:
+def cut(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.Load) -> Split:
     """Return one split of a data set with the first of its unlabelled texts, by default with all of them."""
     whole = texts.few_labels(name, labels, seed, load)
-    return whole._replace(unlabeled=whole.unlabeled[:unlabeled])
+    return whole._replace(X_unlabeled=whole.X_unlabeled[:unlabeled])
 
 
 def _mean_over_sets(score: Score, lines: Lines) -> ResultTable:

@@ -260,7 +260,7 @@ def draw_subset(labeled: int, unlabeled: int, seed: int, load: texts.Load = load
     whole, rng = texts.imdb(1, load), np.random.default_rng(seed)
     rows = rng.permutation(len(whole.y))[:labeled]
     more = rng.permutation(whole.X_unlabeled.shape[0])[:unlabeled]
-    return replace(whole, X=whole.X[rows], y=whole.y[rows], X_unlabeled=whole.X_unlabeled[more])
+    return whole._replace(X=whole.X[rows], y=whole.y[rows], X_unlabeled=whole.X_unlabeled[more])
 
 
 @dataclass(frozen=True)
