@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.results import ACCURACY, Lines, draw_curve, label_axis, table
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
@@ -27,6 +28,7 @@ from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 from dropglm.search import LogisticRegressionCV
 from dropglm.text import NgramVectorizer
 
+DOCSTRINGS = "docs"  # in other experiments; the only set that needs no file
 NGRAMS, MIN_DF = (1, 1), 2
 FOLDS = 3
 # Only the points of the grid, chosen by accuracy as for scikit-learn's model.
@@ -112,6 +114,11 @@ def score_on_docstrings(texts: Split, *, method: MatrixMethod) -> dict[str, Any]
     }
 
 
+def versions_of(name: str) -> dict[str, Any]:
+    """Return what results on a data set depend on besides its name: for docstrings, versions of packages."""
+    return {"of": source_versions()} if name == DOCSTRINGS else {}
+
+
 def source_versions() -> dict[str, str]:
     """Return the versions of the packages that the docstrings come from."""
     versions = {"python": platform.python_version()}
@@ -154,23 +161,17 @@ class Docstrings(Experiment):
 
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all methods, by seed and number of labels."""
-        size = self.quick if quick else self.full
+        size, fits = self.quick if quick else self.full, []
         texts = {"per_class": size.per_class, "test": size.test, "ngrams": list(NGRAMS), "min_df": MIN_DF}
-        texts["of"] = source_versions()
-        return [
-            PlannedFit(
-                "docstrings",
-                name,
-                seed,
-                texts | {"labels": labels, "folds": FOLDS, "settings": method.settings},
-                partial(encode_texts, self.load, labels, size.per_class, size.test, seed),
-                partial(score_on_docstrings, method=method),
-                (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0),
-            )
-            for seed in range(size.seeds)
-            for labels in size.labels
-            for name, method in METHODS.items()
-        ]
+        texts |= {"of": source_versions(), "folds": FOLDS}
+        for seed, labels in product(range(size.seeds), size.labels):
+            load = partial(encode_texts, self.load, labels, size.per_class, size.test, seed)
+            data = PlannedData("docstrings", seed, texts | {"labels": labels}, load)
+            for name, method in METHODS.items():
+                cost = (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0)
+                measure = partial(score_on_docstrings, method=method)
+                fits.append(data.fit(name, measure, cost, settings=method.settings))
+        return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy by number of labels, gain over L2, and gain from unlabelled texts alone."""

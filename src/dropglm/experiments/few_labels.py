@@ -31,8 +31,8 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from dropglm.baselines import NBSVM, EMNaiveBayes
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
-from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.docstrings import DOCSTRINGS, versions_of
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.methods import score_on_test
 from dropglm.experiments.results import (
     ACCURACY,
@@ -328,7 +328,6 @@ SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4", "news20")
 NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{texts.CLASSES} classes"
 NEWS_LABELS = 11_314
 LABELS = (50, 100, 300, 1000)
-DOCSTRINGS = "docs"  # the only set that needs no file
 QUICK_LABELS, QUICK_SEEDS = (50, 100), 1
 QUICK_METHODS = (TFIDF, "naive Bayes, words", "LSA", "EM naive Bayes, tf-idf", OURS, OURS_UNLABELED)
 CURVES = ("EM naive Bayes, tf-idf", OURS_UNLABELED)  # methods with curves over the number of unlabelled texts
@@ -412,72 +411,34 @@ class FewLabels(Experiment):
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, split by split, then those of the two further data sets."""
         if quick:
-            return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, QUICK_METHODS)
+            splits = self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS)
+            return _fits(splits, self._named(QUICK_METHODS))
+        curves = self._splits(self.sets, self.curve_labels, self.seeds, some_unlabeled=True)
         news = partial(texts.newsgroups_by_date, self.load)
-        classes, many = partial(texts.many_classes, 0), self._named(MANY_CLASSES_METHODS)
+        classes, labels = partial(texts.many_classes, 0), texts.CLASSES * texts.TEXTS_PER_CLASS
+        many = [PlannedData(MANY_CLASSES, 0, {"labels": labels}, classes)]
         return [
-            *self._splits(self.sets, self.labels, self.seeds, self.methods),
-            *self._splits(self.sets, self.curve_labels, self.seeds, CURVES, some_unlabeled=True),
-            *self._fits(NEWS_BY_DATE, NEWS_LABELS, 0, news, self.news_methods),
-            *self._fits(MANY_CLASSES, texts.CLASSES * texts.TEXTS_PER_CLASS, 0, classes, many),
+            *_fits(self._splits(self.sets, self.labels, self.seeds), self.methods),
+            *_fits(curves, self._named(CURVES)),
+            *_fits([PlannedData(NEWS_BY_DATE, 0, {"labels": NEWS_LABELS}, news)], self.news_methods),
+            *_fits(many, self._named(MANY_CLASSES_METHODS)),
         ]
 
     def _named(self, names: Iterable[str]) -> dict[str, TextMethod]:
         return {name: self.methods[name] for name in names if name in self.methods}
 
     def _splits(
-        self,
-        sets: Sequence[str],
-        labels: Sequence[int],
-        seeds: int,
-        methods: Iterable[str],
-        *,
-        some_unlabeled: bool = False,
-    ) -> list[PlannedFit]:
-        """Return the fits by data set, seed and numbers of labels and of unlabelled texts, by default all."""
-        named = self._named(methods)
-        return [
-            fit
-            for name in sets
-            for seed in range(seeds)
-            for count in labels
-            for unlabeled in (unlabeled_counts(name, count) if some_unlabeled else [None])
-            for fit in self._fits(
-                name,
-                count,
-                seed,
-                partial(cut, name, count, seed, unlabeled, self.load),
-                named,
-                unlabeled,
-            )
-        ]
-
-    def _fits(
-        self,
-        data: str,
-        labels: int,
-        seed: int,
-        load: Callable[[], Split],
-        methods: Mapping[str, TextMethod],
-        unlabeled: int | None = None,
-    ) -> list[PlannedFit]:
-        """Return the fits of methods to one split."""
-        parameters: dict[str, Any] = {"labels": labels}
-        parameters |= {} if unlabeled is None else {"unlabeled": unlabeled}
-        parameters |= {"of": source_versions()} if data == DOCSTRINGS else {}
-        return [
-            PlannedFit(
-                data,
-                name,
-                seed,
-                parameters | {"settings": dict(method.settings)},
-                load,
-                partial(score_text_method, method=method, seed=seed),
-                method.seconds(labels),
-            )
-            for name, method in methods.items()
-            if (data, name) not in TOO_SLOW
-        ]
+        self, sets: Sequence[str], labels: Sequence[int], seeds: int, *, some_unlabeled: bool = False
+    ) -> list[PlannedData]:
+        """Return the splits by data set, seed, and numbers of labels and of unlabelled texts."""
+        splits = []
+        for name, seed, n in product(sets, range(seeds), labels):
+            parameters = {"labels": n} | versions_of(name)
+            for m in unlabeled_counts(name, n) if some_unlabeled else [None]:
+                load = partial(cut, name, n, seed, m, self.load)
+                more = {} if m is None else {"unlabeled": m}
+                splits.append(PlannedData(name, seed, parameters | more, load))
+        return splits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return means over the sets, differences, curves, each set, and the further sets."""
@@ -514,6 +475,21 @@ class FewLabels(Experiment):
                 _draw_means(name, ACCURACY, group) for name, group in sets.items()
             ]
         return figures
+
+
+def _fits(splits: Iterable[PlannedData], methods: Mapping[str, TextMethod]) -> list[PlannedFit]:
+    """Return the fits of methods, split by split."""
+    return [
+        split.fit(
+            name,
+            partial(score_text_method, method=method, seed=split.seed),
+            method.seconds(split.parameters["labels"]),
+            settings=dict(method.settings),
+        )
+        for split in splits
+        for name, method in methods.items()
+        if (split.name, name) not in TOO_SLOW
+    ]
 
 
 def unlabeled_counts(data: str, labels: int) -> list[int]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.naive_bayes import MultinomialNB
 from dropglm.baselines import NBSVM, SemiSupervisedNaiveBayes
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
-from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedData, PlannedFit
 from dropglm.experiments.methods import (
     GAUSSIAN,
     METHODS,
@@ -129,21 +130,21 @@ class IMDB(Experiment):
         fits = []
         for n, words in NGRAMS.items():
             features: dict[str, Any] = {"ngrams": [1, n], "min_df": texts.MIN_DF}
+            data = PlannedData(words, 0, {"features": features}, partial(texts.imdb, n, self.load))
             for label in self.trigrams if n == 3 else self.methods:
-                method, load = self.methods[label], partial(texts.imdb, n, self.load)
+                method = self.methods[label]
                 cost = COST.get(label, 18.0 if method.unlabeled else 4.0) * COST_FACTOR[n]
-                fits.append(IN_BLOCKS.fit(words, label, method, load, {"features": features}, cost))
+                fits.append(IN_BLOCKS.fit(data, label, method, cost))
             if n < 3:
                 published = {"features": {"ngrams": [1, n], "min_df": 1, "tokens": "white space"}}
-                name, load = f"{words}, {PUBLISHED}", partial(texts.imdb_as_published, n, self.load)
-                fits += [
-                    IN_BLOCKS.fit(name, label, method, load, published, COST_FACTOR[n])
-                    for label, method in LITERATURE.items()
-                ]
+                load = partial(texts.imdb_as_published, n, self.load)
+                data = PlannedData(f"{words}, {PUBLISHED}", 0, published, load)
+                literature = LITERATURE.items()
+                fits += [IN_BLOCKS.fit(data, label, method, COST_FACTOR[n]) for label, method in literature]
         views = {"ngrams": [1, 4], "skip_bigrams": True, "ngrams_of_last_words": [1, 2]}
         views |= {"last_words": texts.LAST_WORDS, "min_df": texts.MIN_DF}
-        label, load = list(GAUSSIAN)[-1], partial(texts.imdb_wide, self.load)
-        wide = IN_BLOCKS.fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0)
+        data = PlannedData(WIDE, 0, {"features": views}, partial(texts.imdb_wide, self.load))
+        wide = IN_BLOCKS.fit(data, list(GAUSSIAN)[-1], self.wide_method, 400.0)
         return [*fits, replace(wide, measure=self._measure_wide)]
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
@@ -297,14 +298,12 @@ class IMDBCurves(Experiment):
         left = [(self.fixed_labeled, m) for m in self.unlabeled_counts]
         right = [(n, m) for n in self.labeled_counts for m in (0, self.fixed_unlabeled)]
         fits = []
-        for seed in () if quick else range(self.seeds):
-            for n, m in dict.fromkeys(left + right):
-                parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": texts.MIN_DF}
-                load, cost = partial(draw_subset, n, m, seed, self.load), 1e-4 * (n + 2 * m)
-                fits += [
-                    Tuning(FOLDS, seed).fit("imdb", label, method, load, parameters, cost)
-                    for label, method in (self.with_unlabeled if m else self.labeled_only).items()
-                ]
+        for seed, (n, m) in product(() if quick else range(self.seeds), dict.fromkeys(left + right)):
+            parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": texts.MIN_DF}
+            data = PlannedData("imdb", seed, parameters, partial(draw_subset, n, m, seed, self.load))
+            methods = self.with_unlabeled if m else self.labeled_only
+            tuning, cost = Tuning(FOLDS, seed), 1e-4 * (n + 2 * m)
+            fits += [tuning.fit(data, label, method, cost) for label, method in methods.items()]
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:

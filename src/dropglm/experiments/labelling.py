@@ -12,14 +12,14 @@ texts of the pool are never labelled: they measure the accuracy.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.docstrings import DOCSTRINGS, versions_of
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.results import PERCENT, Lines, Unit, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
@@ -46,7 +46,6 @@ class Strategy(NamedTuple):
 RANDOM, CHOSEN = "drawn at random", "chosen by the model, one in five at random"
 STRATEGIES = {RANDOM: Strategy(random_share=1.0, refit_every=50), CHOSEN: Strategy(random_share=0.2)}
 SETS = ("rt", "subj", "imdb8k", "news4", "news20", "docs")
-DOCSTRINGS = "docs"  # the only set that needs no file
 MEASURED = (50, 100, 200, 500)
 SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
@@ -182,29 +181,18 @@ class Labelling(Experiment):
 
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one session per data set, seed and way of choosing."""
-        sets = (DOCSTRINGS,) if quick else self.sets
+        sets, seeds = ((DOCSTRINGS,), self.quick_seeds) if quick else (self.sets, self.seeds)
         labels, most = (QUICK_LABELS, QUICK_TEXTS) if quick else (self.labels, None)
-        return [
-            PlannedFit(
-                name,
-                method,
-                seed,
-                {"labels": labels, "texts": most, "strategy": strategy._asdict()}
-                | ({"of": source_versions()} if name == DOCSTRINGS else {}),
-                partial(annotated, name, self.load, most),
-                partial(
-                    simulate,
-                    strategy=strategy,
-                    labels=labels,
-                    measured=MEASURED if method == CHOSEN else (),
-                    seed=seed,
-                ),
-                cost_of(name, strategy, labels),
-            )
-            for name in sets
-            for seed in range(self.quick_seeds if quick else self.seeds)
-            for method, strategy in STRATEGIES.items()
-        ]
+        fits = []
+        for name, seed in product(sets, range(seeds)):
+            parameters = {"labels": labels, "texts": most} | versions_of(name)
+            data = PlannedData(name, seed, parameters, partial(annotated, name, self.load, most))
+            session = partial(simulate, labels=labels, seed=seed)
+            for method, strategy in STRATEGIES.items():
+                measure = partial(session, strategy=strategy, measured=MEASURED if method == CHOSEN else ())
+                cost = cost_of(name, strategy, labels)
+                fits.append(data.fit(method, measure, cost, strategy=strategy._asdict()))
+        return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return labels needed, coverage of the intervals, and the curves."""

@@ -5,7 +5,7 @@ all labelled rows. Methods that use unlabelled rows get them in every fit, so al
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -28,7 +28,7 @@ from dropglm.baselines import (
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
 )
-from dropglm.experiments.experiment import PlannedFit
+from dropglm.experiments.experiment import PlannedData, PlannedFit
 from dropglm.experiments.results import Lines
 from dropglm.experiments.texts import Split
 from dropglm.search import LogisticRegressionCV
@@ -220,19 +220,10 @@ class Tuning:
     seed: int | None = None
     scoring: str = "accuracy"
 
-    def fit(
-        self,
-        data: str,
-        label: str,
-        method: Method,
-        load: Callable[[], Split],
-        parameters: Mapping[str, Any],
-        cost: float,
-    ) -> PlannedFit:
+    def fit(self, data: PlannedData, label: str, method: Method, cost: float) -> PlannedFit:
         """Return the fit of a tuned method."""
         tuning = {"folds": self.folds, "scoring": self.scoring, "settings": method.settings()}
-        measure = partial(self.tune_and_score, method=method)
-        return PlannedFit(data, label, self.seed or 0, {**parameters, **tuning}, load, measure, cost)
+        return data.fit(label, partial(self.tune_and_score, method=method), cost, **tuning)
 
     def tune_and_score(self, split: Split, method: Method) -> dict[str, Any]:
         """Tune a method on the labelled rows, and return its scores on the test rows."""

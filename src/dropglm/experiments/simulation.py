@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dropglm.core.families import Logistic
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
-from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedData, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of
 from dropglm.linear import LogisticRegression
@@ -160,19 +160,13 @@ class Simulation(Experiment):
         """Return all methods, run by run."""
         groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
         rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
-        return [
-            PlannedFit(
-                "simulation",
-                name,
-                run,
-                rows | {"settings": settings},
-                partial(numbered_run, run),
-                partial(score_on_simulation, method=method, settings=settings),
-                0.1,
-            )
-            for run in range(self.quick_runs if quick else self.runs)
-            for name, (method, settings) in self.methods().items()
-        ]
+        fits = []
+        for run in range(self.quick_runs if quick else self.runs):
+            data = PlannedData("simulation", run, rows, partial(numbered_run, run))
+            for name, (method, settings) in self.methods().items():
+                measure = partial(score_on_simulation, method=method, settings=settings)
+                fits.append(data.fit(name, measure, 0.1, settings=settings))
+        return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy and gain over ridge on active and on all rows, and the sizes of coefficients."""

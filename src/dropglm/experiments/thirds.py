@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedData, PlannedFit
 from dropglm.experiments.methods import (
     BASELINES,
     FEW_LABELS,
@@ -104,10 +104,11 @@ class Thirds(Experiment):
                 for features, labels in self.compared.items():
                     load = partial(load_split, features, name, seed, self.load)
                     described = {"features": features, "description": DESCRIBED[features]}
+                    split = PlannedData(name, seed, described, load)
                     for label in labels:
                         method = self.methods[label]
                         cost = (6.0 if name == "imdb" else 1.0) * (3.0 if method.unlabeled else 1.0)
-                        fits.append(tuning.fit(name, label, method, load, described, cost))
+                        fits.append(tuning.fit(split, label, method, cost))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
