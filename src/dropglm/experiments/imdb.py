@@ -10,7 +10,7 @@ labelled reviews, with and without 25,000 unlabelled ones. Both have unigrams, a
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -154,7 +154,7 @@ class IMDB(Experiment):
         methods = {label: lines.where(method=label) for label in self.methods}
         columns = {words: {"data": words} for words in NGRAMS.values()}
         return [
-            _paper_table(data),
+            _paper_table(lines),
             table(title, ["method", "{} log loss"], methods, columns, _accuracy_and_log_loss),
             *(_chosen_settings(name, group) for name, group in data.items() if PUBLISHED not in name),
         ]
@@ -181,16 +181,12 @@ class IMDB(Experiment):
 
     def compare(self, lines: Lines) -> list[Comparison]:
         """Compare all rows of the paper's table that were run, and list ours that go beyond it."""
-        data, comparisons = lines.by("data"), []
-        for row in PAPER | DROPOUT:
-            for source, pair in _our_accuracies(row, data).items():
-                for suffix, paper, ours in zip(
-                    ("", " + unlabelled"), PAPER.get(row, NONE), pair, strict=True
-                ):
-                    if ours is not None:
-                        error = float(np.sqrt(ours * (100 - ours) / lines[0]["result"]["test_rows"]))
-                        what = f"{row}{suffix}, per cent: {source}"
-                        comparisons.append(Comparison(what, paper, ours, error))
+        comparisons = []
+        for row, source, papers, pair in _rows(lines):
+            for suffix, paper, ours in zip(("", " + unlabelled"), papers, pair, strict=True):
+                if ours is not None:
+                    error = float(np.sqrt(ours * (100 - ours) / lines[0]["result"]["test_rows"]))
+                    comparisons.append(Comparison(f"{row}{suffix}, per cent: {source}", paper, ours, error))
         return comparisons
 
     def _measure_wide(self, split: texts.Split) -> dict[str, Any]:
@@ -205,34 +201,32 @@ def _accuracy_and_log_loss(lines: Lines) -> list[str]:
     return [ACCURACY.mean(lines), LOG_LOSS.mean(lines)]
 
 
-def _paper_table(data: dict[str, Lines]) -> ResultTable:
+def _paper_table(lines: Lines) -> ResultTable:
     rows = []
-    for row in PAPER | DROPOUT:
-        paper = PAPER.get(row, NONE)
-        for source, pair in (_our_accuracies(row, data) or {"": NONE}).items():
-            gaps = [None if a is None or b is None else a - b for a, b in zip(pair, paper, strict=True)]
-            name = f"{row}, {source}" if source == "quadratic" else row
-            if source != "quadratic" or pair != NONE:
-                rows.append(
-                    [name, *map(POINTS.cell, (*paper, *pair)), *(POINTS.cell(gap, "+") for gap in gaps)]
-                )
+    for row, source, paper, pair in _rows(lines):
+        gaps = [None if a is None or b is None else a - b for a, b in zip(pair, paper, strict=True)]
+        name = f"{row}, {source}" if source == "quadratic" else row
+        cells = [*map(POINTS.cell, (*paper, *pair)), *(POINTS.cell(gap, "+") for gap in gaps)]
+        if source != "quadratic" or pair != NONE:
+            rows.append([name, *cells])
     header = ["method", "paper", "+ unl.", "ours", "+ unl.", "gap", "gap, + unl."]
     return ResultTable("The paper's table and ours: test accuracy in per cent", header, rows)
 
 
-def _our_accuracies(row: str, data: dict[str, Lines]) -> dict[str, Pair]:
-    """Our accuracies for a row of the paper's table, by the kind of method."""
-    if row in REPLICATIONS:
-        name, labeled, both = REPLICATIONS[row]
-        lines = data.get(name, Lines())
-        return {"baseline": (_percent(lines.where(method=labeled)), _percent(lines.where(method=both)))}
-    if row not in DROPOUT:
-        return {}
-    found = {}
-    for source, methods in (("ours", GAUSSIAN), ("quadratic", QUADRATIC)):
-        best = partial(best_in_cross_validation, data.get(DROPOUT[row], Lines()), methods)
-        found[source] = _percent(best(unlabeled=False)), _percent(best(unlabeled=True))
-    return found
+def _rows(lines: Lines) -> Iterator[tuple[str, str, Pair, Pair]]:
+    """Yield the rows of the paper's table and ours: name, kind of method, the paper's accuracies, ours."""
+    for row in PAPER | DROPOUT:
+        paper = PAPER.get(row, NONE)
+        if row in REPLICATIONS:
+            name, *methods = REPLICATIONS[row]
+            labeled, both = (_percent(lines.where(data=name, method=method)) for method in methods)
+            yield row, "baseline", paper, (labeled, both)
+        elif row in DROPOUT:
+            for source, ours in (("ours", GAUSSIAN), ("quadratic", QUADRATIC)):
+                best = partial(best_in_cross_validation, lines.where(data=DROPOUT[row]), ours)
+                yield row, source, paper, (_percent(best(unlabeled=False)), _percent(best(unlabeled=True)))
+        else:
+            yield row, "", paper, NONE
 
 
 def _chosen_settings(name: str, lines: Lines) -> ResultTable:
@@ -308,23 +302,22 @@ class IMDBCurves(Experiment):
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return both curves as tables."""
-        left = f"{self.fixed_labeled:,} labelled rows: accuracy by number of unlabelled rows"
-        right = (
-            f"Accuracy by number of labelled rows, without and with {self.fixed_unlabeled:,} unlabelled rows"
-        )
-        return [
-            _curve_table(left, "unlabeled", self._left(lines)),
-            _curve_table(right, "labeled", self._right(lines)),
-        ]
+        titles = {
+            "unlabeled": f"{self.fixed_labeled:,} labelled rows: accuracy by number of unlabelled rows",
+            "labeled": "Accuracy by number of labelled rows, without and with "
+            f"{self.fixed_unlabeled:,} unlabelled rows",
+        }
+        tables = []
+        for along, part in self._curves(lines).items():
+            title, columns = f"{titles[along]}; {part.count_seeds()}", part.counts(along, unit="")
+            tables.append(table(title, ["method", "±"], part.by("method"), columns, ACCURACY.cells))
+        return tables
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw both curves."""
         panels = []
         colours = colors_of((*self.labeled_only, *self.with_unlabeled))
-        for along, axis, part in (
-            ("unlabeled", "unlabelled rows", self._left(lines)),
-            ("labeled", "labelled rows", self._right(lines)),
-        ):
+        for along, part in self._curves(lines).items():
             ax = fresh_axes()
             for label, group in part.by("method").items():
                 means = group.means("accuracy", along)
@@ -334,7 +327,8 @@ class IMDBCurves(Experiment):
                 else:
                     style = "o-" if label in self.with_unlabeled else "o:"
                     ax.plot(list(means), accuracy, style, color=colours[label], label=label)
-            ax.set(xlabel=axis, ylabel="test accuracy, per cent")
+            xlabel = "unlabelled rows" if along == "unlabeled" else "labelled rows"
+            ax.set(xlabel=xlabel, ylabel="test accuracy, per cent")
             if part:
                 ax.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
             panels.append(ax.figure)
@@ -345,13 +339,9 @@ class IMDBCurves(Experiment):
         )
         return {caption: panels}
 
-    def _left(self, lines: Lines) -> Lines:
-        return lines.among(labeled=(self.fixed_labeled,), unlabeled=self.unlabeled_counts)
-
-    def _right(self, lines: Lines) -> Lines:
-        return lines.among(labeled=self.labeled_counts, unlabeled=(0, self.fixed_unlabeled))
-
-
-def _curve_table(title: str, along: str, lines: Lines) -> ResultTable:
-    title, columns = f"{title}; {lines.count_seeds()}", lines.counts(along, unit="")
-    return table(title, ["method", "±"], lines.by("method"), columns, ACCURACY.cells)
+    def _curves(self, lines: Lines) -> dict[str, Lines]:
+        """Return the results of each curve by the number that changes along it."""
+        return {
+            "unlabeled": lines.among(labeled=(self.fixed_labeled,), unlabeled=self.unlabeled_counts),
+            "labeled": lines.among(labeled=self.labeled_counts, unlabeled=(0, self.fixed_unlabeled)),
+        }
