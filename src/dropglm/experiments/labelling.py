@@ -223,18 +223,16 @@ def labels_needed(curve: Mapping[int, float], accuracy: float) -> float | None:
 
     Examples
     --------
-    >>> labels_needed({10: 0.6, 20: 0.7, 30: 0.9}, 0.8)
+    >>> labels_needed({10: 0.5, 20: 0.75, 30: 1.0}, 0.875)
     25.0
     >>> labels_needed({10: 0.6, 20: 0.7}, 0.8)
     """
-    before: tuple[int, float] | None = None
-    for n, value in sorted(curve.items()):
-        if value >= accuracy:
-            if before is None:
-                return float(n)
-            return float(before[0] + (n - before[0]) * (accuracy - before[1]) / (value - before[1]))
-        before = n, value
-    return None
+    points = sorted(curve.items())
+    reached = next((k for k, (_, value) in enumerate(points) if value >= accuracy), None)
+    if reached is None:
+        return None
+    (n0, before), (n1, after) = points[max(reached - 1, 0)], points[reached]
+    return float(np.interp(accuracy, [before, after], [n0, n1]))
 
 
 def _needed(lines: Lines) -> ResultTable:
