@@ -467,7 +467,7 @@ class FewLabels(Experiment):
                 _draw_means("Mean log loss", LOG_LOSS, main),
             ]
         }
-        curves = [draw_curves(curves) for curves in _all_curves(lines)]
+        curves = [draw_curves(curve) for curve in _all_curves(lines)]
         if curves:
             figures[f"Accuracy against the number of unlabelled texts, mean over {seeds}."] = curves
         if len(sets) > 1:
