@@ -87,14 +87,14 @@ def test_the_first_texts_are_labelled_and_every_class_has_two(y, labels):
 @pytest.mark.parametrize("name", SETS)
 def test_a_split_has_every_text_once_and_the_same_test_texts_for_every_number_of_labels(name):
     split, more = (texts.few_labels(name, labels, 3, synthetic) for labels in (20, 40))
-    parts = [*split.labeled, *split.unlabeled, *split.test]
+    parts = [*split.X, *split.X_unlabeled, *split.X_test]
     everything = texts.all_texts(name, synthetic)[0]
     assert sorted(parts) == sorted(everything)
-    assert len(split.test) == len(split.y_test) == len(everything) // 3
+    assert len(split.X_test) == len(split.y_test) == len(everything) // 3
     assert len(split.y) == 20
-    assert list(split.test) == list(more.test)
-    assert set(split.labeled) <= set(more.labeled)
-    assert list(split.test) != list(texts.few_labels(name, 20, 4, synthetic).test)
+    assert list(split.X_test) == list(more.X_test)
+    assert set(split.X) <= set(more.X)
+    assert list(split.X_test) != list(texts.few_labels(name, 20, 4, synthetic).X_test)
 
 
 def test_the_newsgroups_have_no_headers_and_four_of_their_top_levels():
@@ -104,14 +104,14 @@ def test_the_newsgroups_have_no_headers_and_four_of_their_top_levels():
     assert set(texts.all_texts("news20", synthetic)[1]) == set(GROUPS)
     split = texts.newsgroups_by_date(synthetic)
     assert list(split.y) == list(synthetic("20news").y)
-    assert not any("From" in text for text in [*split.labeled, *split.test])
+    assert not any("From" in text for text in [*split.X, *split.X_test])
 
 
 def test_many_classes_share_their_words():
     split = texts.many_classes(0)
     assert len(split.y) == 2000
     assert len(np.unique(split.y)) == len(np.unique(split.y_test)) == 500
-    words = CountVectorizer(binary=True).fit_transform(split.labeled)
+    words = CountVectorizer(binary=True).fit_transform(split.X)
     assert (words.sum(axis=0) > 4).mean() > 0.5
 
 
@@ -125,9 +125,9 @@ def test_the_scores_are_those_of_the_model_on_the_test_texts(stored):
     found = []
     for seed in range(2):
         split = texts.few_labels("rt", 40, seed, synthetic)
-        words = CountVectorizer(ngram_range=(1, 2)).fit(split.labeled)
-        model = MultinomialNB().fit(words.transform(split.labeled), split.y)
-        p = model.predict_proba(words.transform(split.test))
+        words = CountVectorizer(ngram_range=(1, 2)).fit(split.X)
+        model = MultinomialNB().fit(words.transform(split.X), split.y)
+        p = model.predict_proba(words.transform(split.X_test))
         found.append((np.mean(model.classes_[p.argmax(axis=1)] == split.y_test), log_loss(split.y_test, p)))
     accuracy, loss = np.array(found).T
     tables = SMALL.tabulate(stored[1])
@@ -184,14 +184,14 @@ def test_unlabelled_texts_are_compared_with_every_rival_and_with_none(stored):
 
 def test_curves_are_of_the_first_unlabelled_texts(stored):
     split = texts.few_labels("rt", 40, 1, synthetic)
-    model = TextClassifier(tune=False).fit(split.labeled, split.y, X_unlabeled=split.unlabeled[:50])
+    model = TextClassifier(tune=False).fit(split.X, split.y, X_unlabeled=split.X_unlabeled[:50])
     (line,) = [
         line
         for line in stored[1]
         if (line["data"], line["method"], line["seed"]) == ("rt", methods.OURS_UNLABELED, 1)
         and line["parameters"].get("unlabeled") == 50
     ]
-    assert line["result"]["accuracy"] == np.mean(model.predict(split.test) == split.y_test)
+    assert line["result"]["accuracy"] == np.mean(model.predict(split.X_test) == split.y_test)
     assert line["result"]["unlabeled"] == 50
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dropglm.experiments.few_labels.CURVE_COUNTS", (50, 100))

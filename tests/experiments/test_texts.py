@@ -100,30 +100,30 @@ def test_imdb_wide_has_four_grams_skip_bigrams_and_the_last_hundred_words(corpus
 
 def test_thirds_are_a_partition_of_the_texts(load):
     parts = texts.split_in_thirds("rt", 3, load)
-    assert [len(part) for part in (parts.labeled, parts.unlabeled, parts.test)] == [34, 33, 33]
+    assert [len(part) for part in (parts.X, parts.X_unlabeled, parts.X_test)] == [34, 33, 33]
     everything = [*ToyDataset().texts, *ToyDataset().texts_test]
-    assert sorted([*parts.labeled, *parts.unlabeled, *parts.test]) == sorted(everything)
-    for found, y in ((parts.labeled, parts.y), (parts.test, parts.y_test)):
+    assert sorted([*parts.X, *parts.X_unlabeled, *parts.X_test]) == sorted(everything)
+    for found, y in ((parts.X, parts.y), (parts.X_test, parts.y_test)):
         assert_array_equal([any(word in GOOD for word in text[:-1].split()) for text in found], y == 1)
-    assert list(texts.split_in_thirds("rt", 3, load).labeled) == list(parts.labeled)
-    assert list(texts.split_in_thirds("rt", 4, load).labeled) != list(parts.labeled)
+    assert list(texts.split_in_thirds("rt", 3, load).X) == list(parts.X)
+    assert list(texts.split_in_thirds("rt", 4, load).X) != list(parts.X)
 
 
 def test_thirds_have_a_column_for_every_training_word(corpus):
     cut = texts.split_in_thirds("rt", 3, corpus.load)
-    parts = cut.labeled, cut.unlabeled, cut.test
+    parts = cut.X, cut.X_unlabeled, cut.X_test
     (names,), truth = matrices(parts, (tokens, 1))
     split = texts.unigrams_in_thirds("rt", 3, corpus.load)
     assert_same_matrices(split, truth)
     assert_array_equal(split.y, cut.y)
     assert_array_equal(split.y_test, cut.y_test)
-    assert {word for text in cut.test for word in tokens(text)} - names
+    assert {word for text in cut.X_test for word in tokens(text)} - names
 
 
 def test_more_features_are_words_bigrams_and_prefixes_in_rows_of_equal_norm(corpus):
     """The squared norm of every row is the median number of features of the labelled rows."""
     cut = texts.split_in_thirds("rt", 3, corpus.load)
-    parts = cut.labeled, cut.unlabeled, cut.test
+    parts = cut.X, cut.X_unlabeled, cut.X_test
 
     def words(text):
         return re.findall(r"\w+", " ".join(tokens(text)))  # without punctuation

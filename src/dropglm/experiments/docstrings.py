@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +20,15 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, PlannedFit
-from dropglm.experiments.results import PERCENT, Lines, draw_curve, label_axis, means_of, paired, table
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
+from dropglm.experiments.results import ACCURACY, Lines, draw_curve, label_axis, table
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
 from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 from dropglm.search import LogisticRegressionCV
 from dropglm.text import NgramVectorizer
 
+DOCSTRINGS = "docs"  # in other experiments; the only set that needs no file
 NGRAMS, MIN_DF = (1, 1), 2
 FOLDS = 3
 # Only the points of the grid, chosen by accuracy as for scikit-learn's model.
@@ -34,7 +36,11 @@ TUNED_DROPOUT = partial(
     LogisticRegressionCV, l2_weights="uniform", cv=FOLDS, scoring="accuracy", extend_l2=False, calibrate=False
 )
 L2, DROPOUT, UNLABELED = "L2", "dropout", "dropout + unlabelled"
-BETTER = {L2: (DROPOUT, UNLABELED), DROPOUT: (UNLABELED,)}  # the methods whose gain over another is shown
+# The methods whose gain over another is shown.
+GAINS = {
+    L2: ((DROPOUT, UNLABELED), "Gain over L2 on the same texts, in percentage points"),
+    DROPOUT: ((UNLABELED,), "Gain of unlabelled texts over dropout without them"),
+}
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
@@ -68,8 +74,7 @@ class MatrixMethod(NamedTuple):
 
     def fit(self, texts: Split) -> Any:
         """Return the fitted model."""
-        more = {"X_unlabeled": texts.X_unlabeled} if self.unlabeled else {}
-        return self.build(**self.settings).fit(texts.X, texts.y, **more)
+        return texts.fit(self.build(**self.settings), unlabeled=self.unlabeled)
 
 
 def l2(**settings: Any) -> Any:
@@ -107,6 +112,11 @@ def score_on_docstrings(texts: Split, *, method: MatrixMethod) -> dict[str, Any]
         "features": texts.X.shape[1],
         "unlabeled": texts.X_unlabeled.shape[0],
     }
+
+
+def versions_of(name: str) -> dict[str, Any]:
+    """Return what results on a data set depend on besides its name: for docstrings, versions of packages."""
+    return {"of": source_versions()} if name == DOCSTRINGS else {}
 
 
 def source_versions() -> dict[str, str]:
@@ -151,50 +161,34 @@ class Docstrings(Experiment):
 
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all methods, by seed and number of labels."""
-        size = self.quick if quick else self.full
+        size, fits = self.quick if quick else self.full, []
         texts = {"per_class": size.per_class, "test": size.test, "ngrams": list(NGRAMS), "min_df": MIN_DF}
-        texts["of"] = source_versions()
-        return [
-            PlannedFit(
-                "docstrings",
-                name,
-                seed,
-                texts | {"labels": labels, "folds": FOLDS, "settings": method.settings},
-                partial(encode_texts, self.load, labels, size.per_class, size.test, seed),
-                partial(score_on_docstrings, method=method),
-                (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0),
-            )
-            for seed in range(size.seeds)
-            for labels in size.labels
-            for name, method in METHODS.items()
-        ]
+        texts |= {"of": source_versions(), "folds": FOLDS}
+        for seed, labels in product(range(size.seeds), size.labels):
+            load = partial(encode_texts, self.load, labels, size.per_class, size.test, seed)
+            data = PlannedData("docstrings", seed, texts | {"labels": labels}, load)
+            for name, method in METHODS.items():
+                cost = (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0)
+                measure = partial(score_on_docstrings, method=method)
+                fits.append(data.fit(name, measure, cost, settings=method.settings))
+        return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy by number of labels, gain over L2, and gain from unlabelled texts alone."""
         methods, unlabeled = lines.by("method"), lines.values("unlabeled")
-        fewest, most = min(unlabeled), max(unlabeled)
-
-        def accuracy(name: str, count: int) -> list[str]:
-            return PERCENT.cells(methods[name].where(labels=count).values("accuracy"))
-
-        def gain_over(base: str, name: str, count: int) -> list[str]:
-            """Return the gain over the base method with the same setting, on the same texts."""
-            others = lines.where(method=f"{base}, {_setting(name)}")
-            scores = (group.where(labels=count).by_seed("accuracy") for group in (methods[name], others))
-            return PERCENT.cells(paired(*scores).values(), "+")
-
-        rows = {
-            base: [name for name in methods if _method(name) in better] for base, better in BETTER.items()
-        }
         header, columns = ["method", "±"], lines.counts()
-        title = f"Accuracy in per cent, {lines.count_seeds()}; {fewest:,} to {most:,} unlabelled texts"
-        over_l2 = "Gain over L2 on the same texts, in percentage points"
-        over_dropout = "Gain of unlabelled texts over dropout without them"
-        return [
-            table(title, header, methods, columns, accuracy),
-            table(over_l2, header, rows[L2], columns, partial(gain_over, L2)),
-            table(over_dropout, header, rows[DROPOUT], columns, partial(gain_over, DROPOUT)),
-        ]
+        texts = f"{min(unlabeled):,} to {max(unlabeled):,} unlabelled texts"
+        title = f"Accuracy in per cent, {lines.count_seeds()}; {texts}"
+        tables = [table(title, header, methods, columns, ACCURACY.cells)]
+        for base, (better, title) in GAINS.items():
+            # Defaults are compared with defaults and tuned with tuned, on the same texts.
+            gains = {
+                name: group.minus(lines.where(method=f"{base}, {_setting(name)}"))
+                for name, group in methods.items()
+                if _method(name) in better
+            }
+            tables.append(table(title, header, gains, columns, ACCURACY.gain))
+        return tables
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy against the number of labels, for each method at its defaults and tuned."""
@@ -202,8 +196,8 @@ class Docstrings(Experiment):
         colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
-            found = means_of({count: own.values("accuracy") for count, own in group.by("labels").items()})
-            draw_curve(ax, found, color=colours[_method(name)], linestyle=STYLES[_setting(name)])
+            style: dict[str, Any] = {"color": colours[_method(name)], "linestyle": STYLES[_setting(name)]}
+            draw_curve(ax, group.means("accuracy", "labels"), **style)
         for name, colour in colours.items():
             ax.plot([], [], color=colour, label=name)
         for name, style_of_line in STYLES.items():

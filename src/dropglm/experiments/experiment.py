@@ -57,6 +57,31 @@ class PlannedFit:
     cost: float = 1.0
 
 
+@dataclass(frozen=True)
+class PlannedData:
+    """Data that several methods are fitted to: one split of a data set, or rows that are drawn.
+
+    Attributes
+    ----------
+    name, seed, load
+        As those of a fit.
+    parameters : mapping
+        What the results of all fits depend on.
+    """
+
+    name: str
+    seed: int
+    parameters: Mapping[str, Any]
+    load: Callable[[], Any]
+
+    def fit(
+        self, method: str, measure: Callable[[Any], Mapping[str, Any]], cost: float, **parameters: Any
+    ) -> PlannedFit:
+        """Return the fit of a method, whose result depends on further parameters."""
+        more = {**self.parameters, **parameters}
+        return PlannedFit(self.name, method, self.seed, more, self.load, measure, cost)
+
+
 class Comparison(NamedTuple):
     """A number from the paper and the number measured here, in the same unit.
 
@@ -164,13 +189,7 @@ class RawResults:
 
     def _described(self, fit: PlannedFit) -> ResultLine:
         """Return the part of a line that is known before the fit has run."""
-        return {
-            "experiment": self.experiment,
-            "data": fit.data,
-            "method": fit.method,
-            "seed": fit.seed,
-            "parameters": dict(fit.parameters),
-        }
+        return {"experiment": self.experiment} | {name: getattr(fit, name) for name in IDENTITY[1:]}
 
 
 def identity(line: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -31,27 +31,25 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from dropglm.baselines import NBSVM, EMNaiveBayes
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
-from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.docstrings import DOCSTRINGS, versions_of
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
+from dropglm.experiments.methods import score_on_test
 from dropglm.experiments.results import (
+    ACCURACY,
+    LOG_LOSS,
     NUMBER,
     PERCENT,
-    Groups,
     Lines,
-    Mean,
-    Unit,
+    Score,
     draw_curve,
     label_axis,
     mean_of,
-    means_of,
-    paired,
     table,
 )
-from dropglm.experiments.texts import Texts
+from dropglm.experiments.texts import Split
 from dropglm.plots.pages import COLORS, INK, ResultTable, colors_of, fresh_axes
 from dropglm.text import TextClassifier
 from dropglm.text.comparison import stratified_folds, tfidf_baseline
-from dropglm.text.metrics import metrics_from_probabilities
 
 WORDS, BIGRAMS = (1, 1), (1, 2)
 WITHOUT_LABEL = -1
@@ -298,36 +296,21 @@ METHODS: dict[str, TextMethod] = {
 NEWS_METHODS = {name: METHODS[name] for name in (TFIDF, OLD, OURS)}
 
 
-def score_text_method(texts: Texts, *, method: TextMethod, seed: int) -> dict[str, Any]:
+def score_text_method(split: Split, *, method: TextMethod, seed: int) -> dict[str, Any]:
     """Fit a method and return its scores on the test texts and the seconds it took."""
     load_kernels()
-    model = method.build(texts.y, seed, **method.settings)
-    more = {"X_unlabeled": texts.unlabeled} if method.unlabeled else {}
+    model = method.build(split.y, seed, **method.settings)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         # The tables say where unlabelled texts do not help.
         warnings.filterwarnings("ignore", ".* texts without labels did not improve")
-        model.fit(texts.labeled, texts.y, **more)
+        split.fit(model, unlabeled=method.unlabeled)
     fitted = time.perf_counter()
-    # The test texts are vectorised once: the predicted class is that of the largest probability.
-    p = model.predict_proba(texts.test) if hasattr(model, "predict_proba") else None
-    predicted = model.predict(texts.test) if p is None else model.classes_[p.argmax(axis=1)]
+    result = score_on_test(model, split)
     seconds = {"fit_seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
-    result = {
-        "accuracy": float(np.mean(predicted == texts.y_test)),
-        "labeled": len(texts.y),
-        "test_rows": len(texts.y_test),
-    }
     if method.unlabeled:
-        result["unlabeled"] = len(texts.unlabeled)
-    if p is not None:
-        found = metrics_from_probabilities(texts.y_test, p, model.classes_)
-        result |= {
-            "log_loss": found.log_loss,
-            "calibration_error": found.calibration_error,
-            "top_probability": float(p.max(axis=1).mean()),
-        }
+        result["unlabeled"] = len(split.X_unlabeled)
     return result | {name: round(taken, 4) for name, taken in seconds.items()}
 
 
@@ -345,7 +328,6 @@ SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4", "news20")
 NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{texts.CLASSES} classes"
 NEWS_LABELS = 11_314
 LABELS = (50, 100, 300, 1000)
-DOCSTRINGS = "docs"  # the only set that needs no file
 QUICK_LABELS, QUICK_SEEDS = (50, 100), 1
 QUICK_METHODS = (TFIDF, "naive Bayes, words", "LSA", "EM naive Bayes, tf-idf", OURS, OURS_UNLABELED)
 CURVES = ("EM naive Bayes, tf-idf", OURS_UNLABELED)  # methods with curves over the number of unlabelled texts
@@ -370,20 +352,8 @@ TOO_SLOW = {("news20", "self-training")}
 MANY_CLASSES_METHODS = ("naive Bayes, words", OLD, OURS)
 
 
-class Score(NamedTuple):
-    """How a score is shown: its name and unit, and whether higher is better."""
-
-    name: str
-    unit: Unit
-    higher: bool = False
-
-
-SCORES: dict[str, Score] = {
-    "accuracy": Score("accuracy in per cent", PERCENT, higher=True),
-    "log_loss": Score("log loss", NUMBER),
-    "calibration_error": Score("calibration error", NUMBER),
-}
-COMPARED = ("accuracy", "log_loss")
+CALIBRATION = Score("calibration_error", "calibration error", NUMBER)
+COMPARED = (ACCURACY, LOG_LOSS)
 
 
 @dataclass(frozen=True)
@@ -441,106 +411,85 @@ class FewLabels(Experiment):
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, split by split, then those of the two further data sets."""
         if quick:
-            return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, QUICK_METHODS)
+            splits = self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS)
+            return _fits(splits, self._named(QUICK_METHODS))
+        curves = self._splits(self.sets, self.curve_labels, self.seeds, some_unlabeled=True)
         news = partial(texts.newsgroups_by_date, self.load)
-        classes, many = partial(texts.many_classes, 0), self._named(MANY_CLASSES_METHODS)
+        classes, labels = partial(texts.many_classes, 0), texts.CLASSES * texts.TEXTS_PER_CLASS
+        many = [PlannedData(MANY_CLASSES, 0, {"labels": labels}, classes)]
         return [
-            *self._splits(self.sets, self.labels, self.seeds, self.methods),
-            *self._splits(self.sets, self.curve_labels, self.seeds, CURVES, some_unlabeled=True),
-            *self._fits(NEWS_BY_DATE, NEWS_LABELS, 0, news, self.news_methods),
-            *self._fits(MANY_CLASSES, texts.CLASSES * texts.TEXTS_PER_CLASS, 0, classes, many),
+            *_fits(self._splits(self.sets, self.labels, self.seeds), self.methods),
+            *_fits(curves, self._named(CURVES)),
+            *_fits([PlannedData(NEWS_BY_DATE, 0, {"labels": NEWS_LABELS}, news)], self.news_methods),
+            *_fits(many, self._named(MANY_CLASSES_METHODS)),
         ]
 
     def _named(self, names: Iterable[str]) -> dict[str, TextMethod]:
         return {name: self.methods[name] for name in names if name in self.methods}
 
     def _splits(
-        self,
-        sets: Sequence[str],
-        labels: Sequence[int],
-        seeds: int,
-        methods: Iterable[str],
-        *,
-        some_unlabeled: bool = False,
-    ) -> list[PlannedFit]:
-        """Return the fits by data set, seed and numbers of labels and of unlabelled texts, by default all."""
-        named = self._named(methods)
-        return [
-            fit
-            for name in sets
-            for seed in range(seeds)
-            for count in labels
-            for unlabeled in (unlabeled_counts(name, count) if some_unlabeled else [None])
-            for fit in self._fits(
-                name, count, seed, partial(split, name, count, seed, unlabeled, self.load), named, unlabeled
-            )
-        ]
-
-    def _fits(
-        self,
-        data: str,
-        labels: int,
-        seed: int,
-        load: Callable[[], texts.Texts],
-        methods: Mapping[str, TextMethod],
-        unlabeled: int | None = None,
-    ) -> list[PlannedFit]:
-        """Return the fits of methods to one split."""
-        parameters: dict[str, Any] = {"labels": labels}
-        parameters |= {} if unlabeled is None else {"unlabeled": unlabeled}
-        parameters |= {"of": source_versions()} if data == DOCSTRINGS else {}
-        return [
-            PlannedFit(
-                data,
-                name,
-                seed,
-                parameters | {"settings": dict(method.settings)},
-                load,
-                partial(score_text_method, method=method, seed=seed),
-                method.seconds(labels),
-            )
-            for name, method in methods.items()
-            if (data, name) not in TOO_SLOW
-        ]
+        self, sets: Sequence[str], labels: Sequence[int], seeds: int, *, some_unlabeled: bool = False
+    ) -> list[PlannedData]:
+        """Return the splits by data set, seed, and numbers of labels and of unlabelled texts."""
+        splits = []
+        for name, seed, n in product(sets, range(seeds), labels):
+            parameters = {"labels": n} | versions_of(name)
+            for m in unlabeled_counts(name, n) if some_unlabeled else [None]:
+                load = partial(cut, name, n, seed, m, self.load)
+                more = {} if m is None else {"unlabeled": m}
+                splits.append(PlannedData(name, seed, parameters | more, load))
+        return splits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return means over the sets, differences, curves, each set, and the further sets."""
-        main = lines.where(unlabeled=None).by("data")
-        further = [
-            table_of(name, main.pop(name))
-            for name, table_of in ((NEWS_BY_DATE, _many_labels), (MANY_CLASSES, _many_classes))
-            if name in main
-        ]
+        further = {NEWS_BY_DATE: _many_labels, MANY_CLASSES: _many_classes}
+        whole = lines.where(unlabeled=None)
+        main = whole.among(data=SETS)
+        sets = main.by("data")
         return [
-            *(_mean_over_sets(score, main) for score in SCORES if len(main) > 1),
+            *(_mean_over_sets(score, main) for score in (*COMPARED, CALIBRATION) if len(sets) > 1),
             *_compared(main),
-            *(curves.table() for curves in _all_curves(lines)),
-            *(_one_set(name, group) for name, group in main.items()),
-            *further,
+            *(curve_table(curves) for curves in _all_curves(lines)),
+            *(_one_set(name, group) for name, group in sets.items()),
+            *(further[name](name, group) for name, group in whole.by("data").items() if name in further),
         ]
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy and log loss against the number of labels, accuracy by set, and the curves."""
-        main = lines.where(unlabeled=None).by("data")
-        groups = {name: group for name, group in main.items() if name in SETS}
-        if not groups:
+        main = lines.where(unlabeled=None).among(data=SETS)
+        if not main:
             return {}
-        seeds = lines.count_seeds()
+        sets, seeds = main.by("data"), lines.count_seeds()
         key = "Solid lines: also with unlabelled texts."
         figures = {
             f"Means over the data sets and {seeds}; bars are standard errors. {key}": [
-                _draw_means("Mean accuracy", "accuracy", groups),
-                _draw_means("Mean log loss", "log_loss", groups),
+                _draw_means("Mean accuracy", ACCURACY, main),
+                _draw_means("Mean log loss", LOG_LOSS, main),
             ]
         }
-        curves = [each.draw() for each in _all_curves(lines)]
+        curves = [draw_curves(curve) for curve in _all_curves(lines)]
         if curves:
             figures[f"Accuracy against the number of unlabelled texts, mean over {seeds}."] = curves
-        if len(groups) > 1:
+        if len(sets) > 1:
             figures[f"Accuracy by data set, mean over {seeds}; bars are standard errors. {key}"] = [
-                _draw_means(name, "accuracy", {name: group}) for name, group in groups.items()
+                _draw_means(name, ACCURACY, group) for name, group in sets.items()
             ]
         return figures
+
+
+def _fits(splits: Iterable[PlannedData], methods: Mapping[str, TextMethod]) -> list[PlannedFit]:
+    """Return the fits of methods, split by split."""
+    return [
+        split.fit(
+            name,
+            partial(score_text_method, method=method, seed=split.seed),
+            method.seconds(split.parameters["labels"]),
+            settings=dict(method.settings),
+        )
+        for split in splits
+        for name, method in methods.items()
+        if (split.name, name) not in TOO_SLOW
+    ]
 
 
 def unlabeled_counts(data: str, labels: int) -> list[int]:
@@ -554,48 +503,29 @@ def unlabeled_counts(data: str, labels: int) -> list[int]:
     return [count for count in CURVE_COUNTS if count < POOLS.get(data, math.inf) - labels]
 
 
-def split(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.Load) -> texts.Texts:
+def cut(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.Load) -> Split:
     """Return one split of a data set with the first of its unlabelled texts, by default with all of them."""
     whole = texts.few_labels(name, labels, seed, load)
-    return whole._replace(unlabeled=whole.unlabeled[:unlabeled])
+    return whole._replace(X_unlabeled=whole.X_unlabeled[:unlabeled])
 
 
-def means(score: str, groups: Groups) -> dict[str, dict[int, Mean]]:
-    """Return for each method and number of labels the mean over data sets, of the seeds with all of them."""
-    return {
-        name: means_of(
-            {n: group.by_seed(score, len(groups)).values() for n, group in own.by("labels").items()}
-        )
-        for name, own in _joined(groups).by("method").items()
-    }
-
-
-def _joined(groups: Groups) -> Lines:
-    return Lines(line for group in groups.values() for line in group)
-
-
-def _mean_over_sets(score: str, groups: Groups) -> ResultTable:
+def _mean_over_sets(score: Score, lines: Lines) -> ResultTable:
     """Return the means over data sets, one row per method."""
-    methods, unit = _joined(groups).by("method"), SCORES[score].unit
-
-    def cells(name: str, count: int) -> list[str]:
-        return unit.cells(methods[name].where(labels=count).by_seed(score, len(groups)).values())
-
-    title = f"Mean over {len(groups)} data sets: {SCORES[score].name}"
-    return table(title, ["method", "±"], methods, _joined(groups).counts(), cells)
+    sets = len(lines.by("data"))
+    rows = {method: group.averaged(sets) for method, group in lines.by("method").items()}
+    title = f"Mean over {sets} data sets: {score.name}"
+    return table(title, ["method", "±"], rows, lines.counts(), score.cells)
 
 
 def _one_set(name: str, lines: Lines) -> ResultTable:
     """Return accuracy, log loss and calibration error of every method on one data set."""
-    methods = lines.by("method")
-
-    def cells(method: str, count: int) -> list[str]:
-        own = methods[method].where(labels=count)
-        others = [NUMBER.mean(own.values(score)) for score in ("log_loss", "calibration_error")]
-        return [*PERCENT.cells(own.values("accuracy")), *others]
-
     title = f"{name}: accuracy in per cent, log loss and calibration error, {lines.count_seeds()}"
-    return table(title, ["method", "±", "loss", "cal."], methods, lines.counts(), cells)
+    header = ["method", "±", "loss", "cal."]
+    return table(title, header, lines.by("method"), lines.counts(), _all_scores)
+
+
+def _all_scores(lines: Lines) -> list[str]:
+    return [*ACCURACY.cells(lines), LOG_LOSS.mean(lines), CALIBRATION.mean(lines)]
 
 
 def _many_labels(name: str, lines: Lines) -> ResultTable:
@@ -603,9 +533,9 @@ def _many_labels(name: str, lines: Lines) -> ResultTable:
     rows = []
     for method, (line, *_) in lines.by("method").items():
         accuracy, n = line["result"]["accuracy"], line["result"]["test_rows"]
-        error = np.sqrt(accuracy * (1 - accuracy) / n)
-        scores = [NUMBER.mean(Lines([line]).values(score)) for score in ("log_loss", "calibration_error")]
-        rows.append([method, PERCENT.cell(accuracy), PERCENT.cell(float(error)), *scores])
+        error = float(np.sqrt(accuracy * (1 - accuracy) / n))
+        shown, _, *others = _all_scores(Lines([line]))
+        rows.append([method, shown, PERCENT.cell(error), *others])
     header = ["method", "accuracy", "±", "log loss", "calibration error"]
     return ResultTable(f"{name}: {lines[0]['parameters']['labels']:,} labels", header, rows)
 
@@ -614,65 +544,62 @@ def _many_classes(name: str, lines: Lines) -> ResultTable:
     """Return accuracy beside the mean top probability."""
     scores = {"accuracy": "accuracy", "mean top probability": "top_probability", "log loss": "log_loss"}
     title = f"{name}: {lines[0]['parameters']['labels']:,} labels"
-    methods = lines.by("method")
-    return table(
-        title, ["method"], methods, scores, lambda row, score: [NUMBER.mean(methods[row].values(score))]
-    )
+    rows = [
+        [method, *(NUMBER.mean(own.values(score)) for score in scores.values())]
+        for method, own in lines.by("method").items()
+    ]
+    return ResultTable(title, ["method", *scores], rows)
 
 
-def _compared(groups: Groups) -> list[ResultTable]:
+def _compared(lines: Lines) -> list[ResultTable]:
     """Return our classifier minus the best rival, with unlabelled texts and without, and what they bring."""
-    if not groups:
+    if not lines:
         return []
     found = []
-    if _joined(groups).where(method=OURS_UNLABELED):
+    if lines.where(method=OURS_UNLABELED):
         everyone = [*LABELED_ONLY, *WITH_UNLABELED]
         found = [
-            *(differences(score, groups, OURS_UNLABELED, everyone) for score in COMPARED),
-            *(gains(score, groups, OURS_UNLABELED, OURS) for score in COMPARED),
-            *([safety(groups, OURS_UNLABELED, OURS)] if len(groups) > 1 else []),
+            *(differences(score, lines, OURS_UNLABELED, everyone) for score in COMPARED),
+            *(gains(score, lines, OURS_UNLABELED, OURS) for score in COMPARED),
+            *([safety(lines, OURS_UNLABELED, OURS)] if len(lines.by("data")) > 1 else []),
         ]
     kind = "rival without unlabelled texts"
-    return [*found, *(differences(score, groups, OURS, [*LABELED_ONLY], kind) for score in COMPARED)]
+    return [*found, *(differences(score, lines, OURS, [*LABELED_ONLY], kind) for score in COMPARED)]
 
 
 def differences(
-    score: str, groups: Groups, ours: str, rivals: Sequence[str], kind: str = "rival"
+    score: Score, lines: Lines, ours: str, rivals: Sequence[str], kind: str = "rival"
 ) -> ResultTable:
     """Return ours minus the rival that has the best mean, by data set and number of labels.
 
     ``kind`` says in the title which rivals are compared.
     """
-    shown, columns = SCORES[score], _joined(groups).counts()
-    found = {
-        (name, count): _minus_best(score, group.where(labels=count), ours, rivals)
-        for name, group in groups.items()
-        for count in columns.values()
-    }
+    found = _minus_best(score, lines, ours, rivals)
+    rows = {name: found.where(data=name) for name in lines.by("data")}
+    title = f"{_upper(score.name)}: {ours} minus the best {kind}{_verdict(score, found)}"
 
-    def cells(name: str, count: int) -> list[str]:
-        pairs, best = found[name, count]
-        return [*shown.unit.cells(pairs, "+"), best if pairs else "-"]
+    def cells(own: Lines) -> list[str]:
+        return [*score.gain(own), own[0]["rival"] if own else "-"]
 
-    compared = [mean for pairs, _ in found.values() if (mean := mean_of(pairs))]
-    title = f"{_upper(shown.name)}: {ours} minus the best {kind}{_verdict(compared, shown)}"
-    return table(title, ["data", "±", "best rival"], groups, columns, cells)
+    return table(title, ["data", "±", "best rival"], rows, lines.counts(), cells)
 
 
-def _minus_best(score: str, lines: Lines, ours: str, rivals: Sequence[str]) -> tuple[list[float], str]:
-    """Return the differences from the rival with the best mean, of the seeds that both have, and its name."""
-    scores = {method: own.by_seed(score) for method, own in lines.by("method").items()}
-    sign = 1.0 if SCORES[score].higher else -1.0
-    others = {
-        rival: sign * float(np.mean(list(scores[rival].values()))) for rival in rivals if scores.get(rival)
-    }
-    best = max(others, key=lambda rival: others[rival], default="")
-    return list(paired(scores.get(ours, {}), scores.get(best, {})).values()), best
+def _minus_best(score: Score, lines: Lines, ours: str, rivals: Sequence[str]) -> Lines:
+    """Return our results minus those of the rival with the best mean on a data set, and its name."""
+    found, sign = Lines(), 1.0 if score.higher else -1.0
+    for own in lines.by("data", "labels").values():
+        values = {rival: own.where(method=rival).values(score.key) for rival in rivals}
+        means = {rival: sign * float(np.mean(numbers)) for rival, numbers in values.items() if numbers}
+        best = max(means, key=lambda rival: means[rival], default="")
+        gains = own.where(method=ours).minus(own.where(method=best))
+        found += [line | {"rival": best} for line in gains]
+    return found
 
 
-def _verdict(found: Sequence[Mean], shown: Score) -> str:
+def _verdict(score: Score, gains: Lines) -> str:
     """Say in how many cells we are ahead, and in how many behind by more than a standard error."""
-    signed = [(mean.value if shown.higher else -mean.value, mean.error) for mean in found]
+    cells = [mean_of(own.values(score.key)) for own in gains.by("data", "labels").values()]
+    signed = [(mean.value if score.higher else -mean.value, mean.error) for mean in cells if mean]
     if not signed:
         return ""
     text = f" (better in {sum(value > 0 for value, _ in signed)} of {len(signed)} cells"
@@ -682,129 +609,94 @@ def _verdict(found: Sequence[Mean], shown: Score) -> str:
     return f"{text})"
 
 
-def gains(score: str, groups: Groups, ours: str, without: str) -> ResultTable:
+def gains(score: Score, lines: Lines, ours: str, without: str) -> ResultTable:
     """Return the score with unlabelled texts minus that without, by data set and number of labels."""
-    found = {name: _gains(score, group, ours, without) for name, group in groups.items()}
-    columns = _joined(groups).counts()
-    if len(groups) > 1:
-        found["mean"] = {
-            count: _mean_by_seed([found[name].get(count, {}) for name in groups])
-            for count in columns.values()
-        }
-    unit, title = SCORES[score].unit, f"{_upper(SCORES[score].name)}: {ours} minus {without}"
-    return table(
-        title,
-        ["data", "±"],
-        found,
-        columns,
-        lambda name, count: unit.cells(found[name].get(count, {}).values(), "+"),
-    )
+    found = lines.where(method=ours).minus(lines.where(method=without))
+    rows = {name: found.where(data=name) for name in lines.by("data")}
+    rows |= {"mean": found.averaged(len(rows))} if len(rows) > 1 else {}
+    title = f"{_upper(score.name)}: {ours} minus {without}"
+    return table(title, ["data", "±"], rows, lines.counts(), score.gain)
 
 
-def _gains(score: str, lines: Lines, ours: str, without: str) -> dict[int, dict[int, float]]:
-    """Return the differences on the same splits, by number of labels and by seed."""
-    return {
-        count: paired(*(group.where(method=name).by_seed(score) for name in (ours, without)))
-        for count, group in sorted(lines.by("labels").items())
-    }
-
-
-def _mean_by_seed(sets: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Return the means over data sets, by seed, of the seeds that all of them have."""
-    seeds = set.intersection(*(set(each) for each in sets))
-    return {seed: float(np.mean([each[seed] for each in sets])) for seed in sorted(seeds)}
-
-
-def safety(groups: Groups, ours: str, without: str) -> ResultTable:
+def safety(lines: Lines, ours: str, without: str) -> ResultTable:
     """Return in how many splits unlabelled texts reduce the accuracy, by number of labels and in all."""
-    found = {
-        (name, count, seed): difference
-        for name, group in groups.items()
-        for count, pairs in _gains("accuracy", group, ours, without).items()
-        for seed, difference in pairs.items()
-    }
-    labels = sorted({count for _, count, _ in found})
-    rows = {f"{n:,} labels": {key: found[key] for key in found if key[1] == n} for n in labels}
-    rows |= {"all": found} if len(labels) > 1 else {}
+    found = lines.where(method=ours).minus(lines.where(method=without))
+    rows = {f"{n:,} labels": group for n, group in sorted(found.by("labels").items())}
+    rows |= {"all": found} if len(rows) > 1 else {}
     header = ["", "splits", f"more than {100 * LOSS:g} point lower", "per cent"]
     header += [f"more than {100 * LARGE_LOSS:g} points lower", "worst", "where"]
     title = "Splits in which unlabelled texts reduce the accuracy"
     return ResultTable(title, header, [[name, *_losses(splits)] for name, splits in rows.items()])
 
 
-def _losses(splits: Mapping[tuple[str, int, int], float]) -> list[str]:
-    lower, much_lower = (sum(value < -limit for value in splits.values()) for limit in (LOSS, LARGE_LOSS))
-    data, count, seed = worst = min(splits, key=lambda key: splits[key])
-    share = f"{100 * lower / len(splits):.1f}"
-    place = f"{data}, {count:,} labels, seed {seed}"
-    return [f"{len(splits)}", f"{lower}", share, f"{much_lower}", PERCENT.cell(splits[worst], "+"), place]
+def _losses(lines: Lines) -> list[str]:
+    values = lines.values("accuracy")
+    lower, much_lower = (sum(value < -limit for value in values) for limit in (LOSS, LARGE_LOSS))
+    worst = lines[int(np.argmin(values))]
+    share = f"{100 * lower / len(values):.1f}"
+    place = f"{worst['data']}, {worst['parameters']['labels']:,} labels, seed {worst['seed']}"
+    return [f"{len(values)}", f"{lower}", share, f"{much_lower}", PERCENT.cell(min(values), "+"), place]
 
 
 def _upper(name: str) -> str:
     return f"{name[0].upper()}{name[1:]}"
 
 
-@dataclass(frozen=True)
-class UnlabeledCurves:
-    """Accuracy of a method against the number of unlabelled texts, one curve per data set.
+def unlabeled_curves(lines: Lines, method: str, without: str | None, labels: int) -> Lines:
+    """Return the results of a method by data set and number of unlabelled texts.
 
     The unlabelled texts of a smaller number are among those of a larger number. The ends of a curve come from
     the main comparison: without unlabelled texts from the method that uses none, if there is one, with all of
     them from the method that uses all.
-
-    Attributes
-    ----------
-    method : str
-    labels : int
-    scores : mapping
-        Accuracies by data set, number of unlabelled texts and seed.
     """
-
-    method: str
-    labels: int
-    scores: Mapping[str, Mapping[float, Mapping[int, float]]]
-
-    def table(self) -> ResultTable:
-        """Return the accuracy by data set and number of unlabelled texts, and the change from 100 to all."""
-        numbers = sorted({count for curve in self.scores.values() for count in curve})
-        rows, changes = [], []
-        for name, curve in self.scores.items():
-            pairs = paired(curve.get(ALL, {}), curve.get(CURVE_COUNTS[0], {})).values()
-            changes += [float(np.mean(list(pairs)))] if pairs else []
-            found = [PERCENT.mean(curve.get(count, {}).values()) for count in numbers]
-            rows.append([name, *found, *PERCENT.cells(pairs, "+")])
-        title = f"{self.method}, {self.labels:,} labels: accuracy in per cent by number of unlabelled texts"
-        if changes:
-            rises = f"{sum(change > 0 for change in changes)} of {len(changes)} data sets"
-            title += f" (from {CURVE_COUNTS[0]} to all it rises on {rises})"
-        header = ["data", *map(_heading, numbers), f"all minus {CURVE_COUNTS[0]}", "±"]
-        return ResultTable(title, header, rows)
-
-    def draw(self) -> Any:
-        """Return a figure with one curve per data set."""
-        ax = fresh_axes()
-        places = {count: place for place, count in enumerate((0, *CURVE_COUNTS, ALL))}
-        for name, colour in colors_of(self.scores, dict.fromkeys(list(self.scores)[6:], INK)).items():
-            found = means_of({places[n]: scores.values() for n, scores in self.scores[name].items()})
-            draw_curve(ax, found, 100.0, color=colour, marker="o", markersize=3, label=name)
-        ax.set_xticks(list(places.values()), [_heading(count) for count in places])
-        title = f"{self.method}, {self.labels:,} labels"
-        ax.set(xlabel="unlabelled texts", ylabel=SCORES["accuracy"].name, title=title)
-        ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-        return ax.figure
+    given = lines.where(labels=labels)
+    some = _with_some_unlabeled(given.where(method=method))
+    main = given.where(unlabeled=None).among(data=some.by("data"))
+    ends = (
+        line | {"method": method, "parameters": line["parameters"] | {"unlabeled": count}}
+        for count, name in ((0, without), (ALL, method))
+        for line in main.where(method=name)
+    )
+    return Lines([*some, *ends])
 
 
-def unlabeled_curves(lines: Lines, method: str, without: str | None, labels: int) -> UnlabeledCurves:
-    """Return the curves of a method whose results without unlabelled texts are those of another."""
-    given, scores = lines.where(labels=labels), {}
-    for name, own in _with_some_unlabeled(given.where(method=method)).by("data").items():
-        main = given.where(data=name, unlabeled=None)
-        groups = {0: main.where(method=without), **own.by("unlabeled"), ALL: main.where(method=method)}
-        scores[name] = {count: group.by_seed("accuracy") for count, group in groups.items() if group}
-    return UnlabeledCurves(method, labels, scores)
+def curve_table(curves: Lines) -> ResultTable:
+    """Return the accuracy by data set and number of unlabelled texts, and the change from 100 to all."""
+    numbers = sorted(curves.by("unlabeled"))
+    rows, changes = [], []
+    for name, own in curves.by("data").items():
+        first, last = (own.where(unlabeled=count) for count in (CURVE_COUNTS[0], ALL))
+        change = last.minus(first)
+        changes += [float(np.mean(change.values("accuracy")))] if change else []
+        found = [ACCURACY.mean(own.where(unlabeled=count)) for count in numbers]
+        rows.append([name, *found, *ACCURACY.gain(change)])
+    title = f"{_curve_title(curves)}: accuracy in per cent by number of unlabelled texts"
+    if changes:
+        rises = f"{sum(change > 0 for change in changes)} of {len(changes)} data sets"
+        title += f" (from {CURVE_COUNTS[0]} to all it rises on {rises})"
+    header = ["data", *map(_heading, numbers), f"all minus {CURVE_COUNTS[0]}", "±"]
+    return ResultTable(title, header, rows)
 
 
-def _all_curves(lines: Lines) -> list[UnlabeledCurves]:
+def draw_curves(curves: Lines) -> Any:
+    """Return a figure with one curve of accuracy per data set."""
+    ax, sets = fresh_axes(), curves.by("data")
+    places = {count: place for place, count in enumerate((0, *CURVE_COUNTS, ALL))}
+    for name, colour in colors_of(sets, dict.fromkeys(list(sets)[6:], INK)).items():
+        means = sets[name].means("accuracy", "unlabeled")
+        points = {places[count]: mean for count, mean in means.items()}
+        draw_curve(ax, points, 100.0, color=colour, marker="o", markersize=3, label=name)
+    ax.set_xticks(list(places.values()), [_heading(count) for count in places])
+    ax.set(xlabel="unlabelled texts", ylabel=ACCURACY.name, title=_curve_title(curves))
+    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax.figure
+
+
+def _curve_title(curves: Lines) -> str:
+    return f"{curves[0]['method']}, {curves[0]['parameters']['labels']:,} labels"
+
+
+def _all_curves(lines: Lines) -> list[Lines]:
     """Return the curves that there are results of."""
     without = {OURS_UNLABELED: OURS}
     some = _with_some_unlabeled(lines)
@@ -824,19 +716,17 @@ def _heading(count: float) -> str:
     return "all" if count == ALL else f"{count:,}"
 
 
-def _draw_means(title: str, score: str, groups: Groups) -> Any:
+def _draw_means(title: str, score: Score, lines: Lines) -> Any:
     """Return a figure with a curve per kind of method, against the number of labels."""
-    ax, found = fresh_axes(), means(score, groups)
+    ax, averaged = fresh_axes(), lines.averaged(len(lines.by("data")))
     for name, (colour, style) in DRAWN.items():
-        draw_curve(
-            ax, found.get(name, {}), SCORES[score].unit.factor, color=colour, linestyle=style, label=name
-        )
-    if score == "log_loss":
+        means = averaged.where(method=name).means(score.key, "labels")
+        draw_curve(ax, means, score.unit.factor, color=colour, linestyle=style, label=name)
+    if score is LOG_LOSS:
         ax.set(yscale="log")  # naive Bayes has ten times the log loss of the others
         low, high = ax.get_ylim()
         marks = [mark for mark in (0.2, 0.5, 1, 2, 5, 10, 20) if low < mark < high]
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
-    ticks = {count for points in found.values() for count in points}
-    label_axis(ax, ticks, ylabel=SCORES[score].name, title=title)
+    label_axis(ax, averaged.by("labels"), ylabel=score.name, title=title)
     ax.legend(frameon=False, fontsize="small")
     return ax.figure

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dropglm.core.families import Logistic
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.results import Lines, ResultLine, draw_panels
 from dropglm.experiments.texts import Load
@@ -230,18 +230,9 @@ class Figure1b(Figure):
         load = partial(synthetic_rows, n, seed) if quick else partial(athr_rows, self.load, n, seed)
         solver = {"tol": self.tol, "max_iter": self.max_iter, "metric": "identity"}
         parameters = {"rows": n, "dropout": self.dropout} | solver
-        return [
-            PlannedFit(
-                "synthetic texts" if quick else "athr",
-                f"λ = {l2:g}",
-                seed,
-                parameters | {"l2": l2},
-                load,
-                partial(self._measure, l2=l2),
-                1.0 if quick else 8.0,
-            )
-            for l2 in self.l2
-        ]
+        data = PlannedData("synthetic texts" if quick else "athr", seed, parameters, load)
+        cost = 1.0 if quick else 8.0
+        return [data.fit(f"λ = {l2:g}", partial(self._measure, l2=l2), cost, l2=l2) for l2 in self.l2]
 
     def display(self, line: ResultLine) -> PenaltyPathDisplay:
         """Return the penalties and the relative errors of a path."""

@@ -23,7 +23,7 @@ from dropglm.core.families import FAMILIES
 from dropglm.core.features import Features
 from dropglm.core.problem import Problem
 from dropglm.core.settings import noising_penalty
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.results import Lines, ResultLine
 from dropglm.plots.pages import ResultTable
 
@@ -149,13 +149,12 @@ class TableOfForms(Experiment):
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all entries for all sizes, the same for a quick run."""
         fits = []
-        for size, noise, family in product(self.sizes, NOISES, A):
-            parameters = {"rows": ROWS, "features": FEATURES, "size": size, "family": family, "nodes": NODES}
-            measure = partial(compute_entry, family=family, noise=noise)
-            load = partial(normalised_design, size, 0)
-            fits.append(
-                PlannedFit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1)
-            )
+        for size in self.sizes:
+            parameters = {"rows": ROWS, "features": FEATURES, "size": size, "nodes": NODES}
+            data = PlannedData("normalised design", 0, parameters, partial(normalised_design, size, 0))
+            for noise, family in product(NOISES, A):
+                measure = partial(compute_entry, family=family, noise=noise)
+                fits.append(data.fit(noise, measure, 0.1, family=family, **NOISES[noise]))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:

@@ -10,9 +10,10 @@ labelled reviews, with and without 25,000 unlabelled ones. Both have unigrams, a
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.naive_bayes import MultinomialNB
 from dropglm.baselines import NBSVM, SemiSupervisedNaiveBayes
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
-from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedData, PlannedFit
 from dropglm.experiments.methods import (
     GAUSSIAN,
     METHODS,
@@ -35,7 +36,7 @@ from dropglm.experiments.methods import (
     best_in_cross_validation,
     score,
 )
-from dropglm.experiments.results import NUMBER, PERCENT, POINTS, Lines, Unit, table
+from dropglm.experiments.results import ACCURACY, LOG_LOSS, POINTS, Lines, table
 from dropglm.plots.pages import COLORS, ResultTable, colors_of, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
@@ -129,29 +130,32 @@ class IMDB(Experiment):
         fits = []
         for n, words in NGRAMS.items():
             features: dict[str, Any] = {"ngrams": [1, n], "min_df": texts.MIN_DF}
+            data = PlannedData(words, 0, {"features": features}, partial(texts.imdb, n, self.load))
             for label in self.trigrams if n == 3 else self.methods:
-                method, load = self.methods[label], partial(texts.imdb, n, self.load)
+                method = self.methods[label]
                 cost = COST.get(label, 18.0 if method.unlabeled else 4.0) * COST_FACTOR[n]
-                fits.append(IN_BLOCKS.fit(words, label, method, load, {"features": features}, cost))
+                fits.append(IN_BLOCKS.fit(data, label, method, cost))
             if n < 3:
                 published = {"features": {"ngrams": [1, n], "min_df": 1, "tokens": "white space"}}
-                name, load = f"{words}, {PUBLISHED}", partial(texts.imdb_as_published, n, self.load)
-                fits += [
-                    IN_BLOCKS.fit(name, label, method, load, published, COST_FACTOR[n])
-                    for label, method in LITERATURE.items()
-                ]
+                load = partial(texts.imdb_as_published, n, self.load)
+                data = PlannedData(f"{words}, {PUBLISHED}", 0, published, load)
+                literature = LITERATURE.items()
+                fits += [IN_BLOCKS.fit(data, label, method, COST_FACTOR[n]) for label, method in literature]
         views = {"ngrams": [1, 4], "skip_bigrams": True, "ngrams_of_last_words": [1, 2]}
         views |= {"last_words": texts.LAST_WORDS, "min_df": texts.MIN_DF}
-        label, load = list(GAUSSIAN)[-1], partial(texts.imdb_wide, self.load)
-        wide = IN_BLOCKS.fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0)
+        data = PlannedData(WIDE, 0, {"features": views}, partial(texts.imdb_wide, self.load))
+        wide = IN_BLOCKS.fit(data, list(GAUSSIAN)[-1], self.wide_method, 400.0)
         return [*fits, replace(wide, measure=self._measure_wide)]
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return the paper's table with ours, all methods by n-grams, and the chosen settings."""
         data = lines.by("data")
+        title = "Every method, tuned: test accuracy in per cent, and log loss"
+        methods = {label: lines.where(method=label) for label in self.methods}
+        columns = {words: {"data": words} for words in NGRAMS.values()}
         return [
-            _paper_table(data),
-            self._all_methods(data),
+            _paper_table(lines),
+            table(title, ["method", "{} log loss"], methods, columns, _accuracy_and_log_loss),
             *(_chosen_settings(name, group) for name, group in data.items() if PUBLISHED not in name),
         ]
 
@@ -177,16 +181,12 @@ class IMDB(Experiment):
 
     def compare(self, lines: Lines) -> list[Comparison]:
         """Compare all rows of the paper's table that were run, and list ours that go beyond it."""
-        data, comparisons = lines.by("data"), []
-        for row in PAPER | DROPOUT:
-            for source, pair in _our_accuracies(row, data).items():
-                for suffix, paper, ours in zip(
-                    ("", " + unlabelled"), PAPER.get(row, NONE), pair, strict=True
-                ):
-                    if ours is not None:
-                        error = float(np.sqrt(ours * (100 - ours) / lines[0]["result"]["test_rows"]))
-                        what = f"{row}{suffix}, per cent: {source}"
-                        comparisons.append(Comparison(what, paper, ours, error))
+        comparisons = []
+        for row, source, papers, pair in _rows(lines):
+            for suffix, paper, ours in zip(("", " + unlabelled"), papers, pair, strict=True):
+                if ours is not None:
+                    error = float(np.sqrt(ours * (100 - ours) / lines[0]["result"]["test_rows"]))
+                    comparisons.append(Comparison(f"{row}{suffix}, per cent: {source}", paper, ours, error))
         return comparisons
 
     def _measure_wide(self, split: texts.Split) -> dict[str, Any]:
@@ -196,49 +196,37 @@ class IMDB(Experiment):
         clone(tuned.model).set_params(n_jobs=-1).fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
         return score(tuned, split) | {"training_seconds": round(time.perf_counter() - start, 1)}
 
-    def _all_methods(self, data: dict[str, Lines]) -> ResultTable:
-        """Accuracy and log loss of every method."""
 
-        def cells(label: str, column: tuple[str, str, Unit]) -> list[str]:
-            words, score, unit = column
-            return [unit.mean(data.get(words, Lines()).where(method=label).values(score))]
-
-        columns = {}
-        for words in NGRAMS.values():
-            columns[words] = words, "accuracy", PERCENT
-            columns[f"{words} log loss"] = words, "log_loss", NUMBER
-        title = "Every method, tuned: test accuracy in per cent, and log loss"
-        return table(title, ["method"], self.methods, columns, cells)
+def _accuracy_and_log_loss(lines: Lines) -> list[str]:
+    return [ACCURACY.mean(lines), LOG_LOSS.mean(lines)]
 
 
-def _paper_table(data: dict[str, Lines]) -> ResultTable:
+def _paper_table(lines: Lines) -> ResultTable:
     rows = []
-    for row in PAPER | DROPOUT:
-        paper = PAPER.get(row, NONE)
-        for source, pair in (_our_accuracies(row, data) or {"": NONE}).items():
-            gaps = [None if a is None or b is None else a - b for a, b in zip(pair, paper, strict=True)]
-            name = f"{row}, {source}" if source == "quadratic" else row
-            if source != "quadratic" or pair != NONE:
-                rows.append(
-                    [name, *map(POINTS.cell, (*paper, *pair)), *(POINTS.cell(gap, "+") for gap in gaps)]
-                )
+    for row, source, paper, pair in _rows(lines):
+        gaps = [None if a is None or b is None else a - b for a, b in zip(pair, paper, strict=True)]
+        name = f"{row}, {source}" if source == "quadratic" else row
+        cells = [*map(POINTS.cell, (*paper, *pair)), *(POINTS.cell(gap, "+") for gap in gaps)]
+        if source != "quadratic" or pair != NONE:
+            rows.append([name, *cells])
     header = ["method", "paper", "+ unl.", "ours", "+ unl.", "gap", "gap, + unl."]
     return ResultTable("The paper's table and ours: test accuracy in per cent", header, rows)
 
 
-def _our_accuracies(row: str, data: dict[str, Lines]) -> dict[str, Pair]:
-    """Our accuracies for a row of the paper's table, by the kind of method."""
-    if row in REPLICATIONS:
-        name, labeled, both = REPLICATIONS[row]
-        lines = data.get(name, Lines())
-        return {"baseline": (_percent(lines.where(method=labeled)), _percent(lines.where(method=both)))}
-    if row not in DROPOUT:
-        return {}
-    found = {}
-    for source, methods in (("ours", GAUSSIAN), ("quadratic", QUADRATIC)):
-        best = partial(best_in_cross_validation, data.get(DROPOUT[row], Lines()), methods)
-        found[source] = _percent(best(unlabeled=False)), _percent(best(unlabeled=True))
-    return found
+def _rows(lines: Lines) -> Iterator[tuple[str, str, Pair, Pair]]:
+    """Yield the rows of the paper's table and ours: name, kind of method, the paper's accuracies, ours."""
+    for row in PAPER | DROPOUT:
+        paper = PAPER.get(row, NONE)
+        if row in REPLICATIONS:
+            name, *methods = REPLICATIONS[row]
+            labeled, both = (_percent(lines.where(data=name, method=method)) for method in methods)
+            yield row, "baseline", paper, (labeled, both)
+        elif row in DROPOUT:
+            for source, ours in (("ours", GAUSSIAN), ("quadratic", QUADRATIC)):
+                best = partial(best_in_cross_validation, lines.where(data=DROPOUT[row]), ours)
+                yield row, source, paper, (_percent(best(unlabeled=False)), _percent(best(unlabeled=True)))
+        else:
+            yield row, "", paper, NONE
 
 
 def _chosen_settings(name: str, lines: Lines) -> ResultTable:
@@ -267,7 +255,7 @@ def draw_subset(labeled: int, unlabeled: int, seed: int, load: texts.Load = load
     whole, rng = texts.imdb(1, load), np.random.default_rng(seed)
     rows = rng.permutation(len(whole.y))[:labeled]
     more = rng.permutation(whole.X_unlabeled.shape[0])[:unlabeled]
-    return replace(whole, X=whole.X[rows], y=whole.y[rows], X_unlabeled=whole.X_unlabeled[more])
+    return whole._replace(X=whole.X[rows], y=whole.y[rows], X_unlabeled=whole.X_unlabeled[more])
 
 
 @dataclass(frozen=True)
@@ -304,47 +292,43 @@ class IMDBCurves(Experiment):
         left = [(self.fixed_labeled, m) for m in self.unlabeled_counts]
         right = [(n, m) for n in self.labeled_counts for m in (0, self.fixed_unlabeled)]
         fits = []
-        for seed in () if quick else range(self.seeds):
-            for n, m in dict.fromkeys(left + right):
-                parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": texts.MIN_DF}
-                load, cost = partial(draw_subset, n, m, seed, self.load), 1e-4 * (n + 2 * m)
-                fits += [
-                    Tuning(FOLDS, seed).fit("imdb", label, method, load, parameters, cost)
-                    for label, method in (self.with_unlabeled if m else self.labeled_only).items()
-                ]
+        for seed, (n, m) in product(() if quick else range(self.seeds), dict.fromkeys(left + right)):
+            parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": texts.MIN_DF}
+            data = PlannedData("imdb", seed, parameters, partial(draw_subset, n, m, seed, self.load))
+            methods = self.with_unlabeled if m else self.labeled_only
+            tuning, cost = Tuning(FOLDS, seed), 1e-4 * (n + 2 * m)
+            fits += [tuning.fit(data, label, method, cost) for label, method in methods.items()]
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return both curves as tables."""
-        left = f"{self.fixed_labeled:,} labelled rows: accuracy by number of unlabelled rows"
-        right = (
-            f"Accuracy by number of labelled rows, without and with {self.fixed_unlabeled:,} unlabelled rows"
-        )
-        return [
-            _curve_table(left, "unlabeled", self._left(lines)),
-            _curve_table(right, "labeled", self._right(lines)),
-        ]
+        titles = {
+            "unlabeled": f"{self.fixed_labeled:,} labelled rows: accuracy by number of unlabelled rows",
+            "labeled": "Accuracy by number of labelled rows, without and with "
+            f"{self.fixed_unlabeled:,} unlabelled rows",
+        }
+        tables = []
+        for along, part in self._curves(lines).items():
+            title, columns = f"{titles[along]}; {part.count_seeds()}", part.counts(along, unit="")
+            tables.append(table(title, ["method", "±"], part.by("method"), columns, ACCURACY.cells))
+        return tables
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw both curves."""
         panels = []
         colours = colors_of((*self.labeled_only, *self.with_unlabeled))
-        for along, axis, part in (
-            ("unlabeled", "unlabelled rows", self._left(lines)),
-            ("labeled", "labelled rows", self._right(lines)),
-        ):
+        for along, part in self._curves(lines).items():
             ax = fresh_axes()
             for label, group in part.by("method").items():
-                curve = sorted(group.by(along).items())
-                places, accuracy = zip(
-                    *((place, 100 * np.mean(own.values("accuracy"))) for place, own in curve), strict=True
-                )
+                means = group.means("accuracy", along)
+                accuracy = [100 * mean.value for mean in means.values()]
                 if along == "unlabeled" and label in self.labeled_only:  # a level to compare with
                     ax.axhline(accuracy[0], color=colours[label], linestyle=":", label=label)
                 else:
                     style = "o-" if label in self.with_unlabeled else "o:"
-                    ax.plot(places, accuracy, style, color=colours[label], label=label)
-            ax.set(xlabel=axis, ylabel="test accuracy, per cent")
+                    ax.plot(list(means), accuracy, style, color=colours[label], label=label)
+            xlabel = "unlabelled rows" if along == "unlabeled" else "labelled rows"
+            ax.set(xlabel=xlabel, ylabel="test accuracy, per cent")
             if part:
                 ax.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
             panels.append(ax.figure)
@@ -355,19 +339,9 @@ class IMDBCurves(Experiment):
         )
         return {caption: panels}
 
-    def _left(self, lines: Lines) -> Lines:
-        return lines.among(labeled=(self.fixed_labeled,), unlabeled=self.unlabeled_counts)
-
-    def _right(self, lines: Lines) -> Lines:
-        return lines.among(labeled=self.labeled_counts, unlabeled=(0, self.fixed_unlabeled))
-
-
-def _curve_table(title: str, along: str, lines: Lines) -> ResultTable:
-    methods = lines.by("method")
-    return table(
-        f"{title}; {lines.count_seeds()}",
-        ["method", "±"],
-        methods,
-        lines.counts(along, unit=""),
-        lambda label, number: PERCENT.cells(methods[label].where(**{along: number}).values("accuracy")),
-    )
+    def _curves(self, lines: Lines) -> dict[str, Lines]:
+        """Return the results of each curve by the number that changes along it."""
+        return {
+            "unlabeled": lines.among(labeled=(self.fixed_labeled,), unlabeled=self.unlabeled_counts),
+            "labeled": lines.among(labeled=self.labeled_counts, unlabeled=(0, self.fixed_unlabeled)),
+        }

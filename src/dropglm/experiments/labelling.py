@@ -12,15 +12,15 @@ texts of the pool are never labelled: they measure the accuracy.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, PlannedFit
-from dropglm.experiments.results import PERCENT, Groups, Lines, table
+from dropglm.experiments.docstrings import DOCSTRINGS, versions_of
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
+from dropglm.experiments.results import PERCENT, Lines, Unit, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
 from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
@@ -46,10 +46,10 @@ class Strategy(NamedTuple):
 RANDOM, CHOSEN = "drawn at random", "chosen by the model, one in five at random"
 STRATEGIES = {RANDOM: Strategy(random_share=1.0, refit_every=50), CHOSEN: Strategy(random_share=0.2)}
 SETS = ("rt", "subj", "imdb8k", "news4", "news20", "docs")
-DOCSTRINGS = "docs"  # the only set that needs no file
 MEASURED = (50, 100, 200, 500)
 SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
+WHOLE_PERCENT = Unit(100.0, 0)
 
 
 class Annotated(NamedTuple):
@@ -181,29 +181,18 @@ class Labelling(Experiment):
 
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one session per data set, seed and way of choosing."""
-        sets = (DOCSTRINGS,) if quick else self.sets
+        sets, seeds = ((DOCSTRINGS,), self.quick_seeds) if quick else (self.sets, self.seeds)
         labels, most = (QUICK_LABELS, QUICK_TEXTS) if quick else (self.labels, None)
-        return [
-            PlannedFit(
-                name,
-                method,
-                seed,
-                {"labels": labels, "texts": most, "strategy": strategy._asdict()}
-                | ({"of": source_versions()} if name == DOCSTRINGS else {}),
-                partial(annotated, name, self.load, most),
-                partial(
-                    simulate,
-                    strategy=strategy,
-                    labels=labels,
-                    measured=MEASURED if method == CHOSEN else (),
-                    seed=seed,
-                ),
-                cost_of(name, strategy, labels),
-            )
-            for name in sets
-            for seed in range(self.quick_seeds if quick else self.seeds)
-            for method, strategy in STRATEGIES.items()
-        ]
+        fits = []
+        for name, seed in product(sets, range(seeds)):
+            parameters = {"labels": labels, "texts": most} | versions_of(name)
+            data = PlannedData(name, seed, parameters, partial(annotated, name, self.load, most))
+            session = partial(simulate, labels=labels, seed=seed)
+            for method, strategy in STRATEGIES.items():
+                measure = partial(session, strategy=strategy, measured=MEASURED if method == CHOSEN else ())
+                cost = cost_of(name, strategy, labels)
+                fits.append(data.fit(method, measure, cost, strategy=strategy._asdict()))
+        return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return labels needed, coverage of the intervals, and the curves."""
@@ -234,18 +223,16 @@ def labels_needed(curve: Mapping[int, float], accuracy: float) -> float | None:
 
     Examples
     --------
-    >>> labels_needed({10: 0.6, 20: 0.7, 30: 0.9}, 0.8)
+    >>> labels_needed({10: 0.5, 20: 0.75, 30: 1.0}, 0.875)
     25.0
     >>> labels_needed({10: 0.6, 20: 0.7}, 0.8)
     """
-    before: tuple[int, float] | None = None
-    for n, value in sorted(curve.items()):
-        if value >= accuracy:
-            if before is None:
-                return float(n)
-            return float(before[0] + (n - before[0]) * (accuracy - before[1]) / (value - before[1]))
-        before = n, value
-    return None
+    points = sorted(curve.items())
+    reached = next((k for k, (_, value) in enumerate(points) if value >= accuracy), None)
+    if reached is None:
+        return None
+    (n0, before), (n1, after) = points[max(reached - 1, 0)], points[reached]
+    return float(np.interp(accuracy, [before, after], [n0, n1]))
 
 
 def _needed(lines: Lines) -> ResultTable:
@@ -270,27 +257,24 @@ def _needed(lines: Lines) -> ResultTable:
 
 def _coverage(lines: Lines) -> list[ResultTable]:
     """Return how often intervals contain the accuracy for the texts that are left, and for test texts."""
-    own = lines.where(method=CHOSEN)
-    columns = {
-        f"{n} labels": n for n in sorted({int(n) for line in own for n in line["result"]["estimates"]})
-    }
-    groups = own.by("data") | {"all": own} if columns else {}
-
-    def coverage(key: str, texts: str) -> ResultTable:
+    estimates = Lines(
+        line | {"parameters": {"labels": int(n)}, "result": estimate}
+        for line in lines.where(method=CHOSEN)
+        for n, estimate in line["result"]["estimates"].items()
+    )
+    rows, tables = estimates.by("data") | {"all": estimates} if estimates else {}, []
+    for key, texts in (("left", "the texts that are left"), ("test", "the test texts")):
         title = f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width"
-        cells = partial(_coverage_cells, groups, key)
-        return table(title, ["data", "±"], groups, columns, cells)
+        cells = partial(_coverage_cells, key)
+        tables.append(table(title, ["data", "±"], rows, estimates.counts(), cells))
+    return tables
 
-    return [coverage("left", "the texts that are left"), coverage("test", "the test texts")]
 
-
-def _coverage_cells(groups: Groups, key: str, name: str, n: int) -> tuple[str, str]:
-    """Return the share of intervals at n labels that contain an accuracy, and half their mean width."""
-    found = [one for line in groups[name] if (one := line["result"]["estimates"].get(str(n)))]
-    if not found:
-        return "-", "-"
-    inside = np.mean([one["low"] <= one[key] <= one["high"] for one in found])
-    return f"{100 * inside:.0f}", f"{50 * np.mean([one['high'] - one['low'] for one in found]):.0f}"
+def _coverage_cells(key: str, lines: Lines) -> list[str]:
+    """Return the share of intervals that contain an accuracy, and half their mean width."""
+    estimates = [line["result"] for line in lines]
+    inside = WHOLE_PERCENT.mean(one["low"] <= one[key] <= one["high"] for one in estimates)
+    return [inside, WHOLE_PERCENT.mean((one["high"] - one["low"]) / 2 for one in estimates)]
 
 
 def _accuracies(lines: Lines) -> ResultTable:

@@ -5,7 +5,7 @@ all labelled rows. Methods that use unlabelled rows get them in every fit, so al
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -28,7 +28,7 @@ from dropglm.baselines import (
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
 )
-from dropglm.experiments.experiment import PlannedFit
+from dropglm.experiments.experiment import PlannedData, PlannedFit
 from dropglm.experiments.results import Lines
 from dropglm.experiments.texts import Split
 from dropglm.search import LogisticRegressionCV
@@ -68,18 +68,16 @@ class Baseline:
 
         def score(task: tuple[dict[str, Any], tuple[np.ndarray, np.ndarray]]) -> float:
             point, (train, test) = task
-            model = self._fitted(point, split.X[train], split.y[train], split.X_unlabeled)
+            model = self._fitted(point, split._replace(X=split.X[train], y=split.y[train]))
             return float(scorer(model, split.X[test], split.y[test]))
 
         scores = each(score, product(points, folds), checks.threads(-1))
         means = np.reshape(scores, (len(points), len(folds))).mean(axis=1)
         best = points[int(means.argmax())]
-        model = self._fitted(best, split.X, split.y, split.X_unlabeled)
-        return TunedModel(model, best, float(means.max()))
+        return TunedModel(self._fitted(best, split), best, float(means.max()))
 
-    def _fitted(self, point: Mapping[str, Any], X: Any, y: np.ndarray, X_unlabeled: Any) -> Any:
-        more = {"X_unlabeled": X_unlabeled} if self.unlabeled else {}
-        return clone(self.model).set_params(**point).fit(X, y, **more)
+    def _fitted(self, point: Mapping[str, Any], split: Split) -> Any:
+        return split.fit(clone(self.model).set_params(**point), unlabeled=self.unlabeled)
 
 
 @dataclass(frozen=True)
@@ -137,11 +135,10 @@ class DropoutMethod:
         model = LogisticRegressionCV(
             **settings, cv=list(folds), scoring=scoring, extend_l2=False, calibrate=False, n_jobs=-1
         )
-        more = {"X_unlabeled": split.X_unlabeled} if self.unlabeled else {}
         with warnings.catch_warnings():
             # The quadratic penalty is not convex: with a weak ridge a fit may diverge.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(split.X, split.y, **more)
+            split.fit(model, unlabeled=self.unlabeled)
         chosen = {name: model.best_params_[name] for name in ("dropout", "l2", "discount")}
         return TunedModel(model.best_estimator_, chosen, model.best_score_)
 
@@ -223,19 +220,10 @@ class Tuning:
     seed: int | None = None
     scoring: str = "accuracy"
 
-    def fit(
-        self,
-        data: str,
-        label: str,
-        method: Method,
-        load: Callable[[], Split],
-        parameters: Mapping[str, Any],
-        cost: float,
-    ) -> PlannedFit:
+    def fit(self, data: PlannedData, label: str, method: Method, cost: float) -> PlannedFit:
         """Return the fit of a tuned method."""
         tuning = {"folds": self.folds, "scoring": self.scoring, "settings": method.settings()}
-        measure = partial(self.tune_and_score, method=method)
-        return PlannedFit(data, label, self.seed or 0, {**parameters, **tuning}, load, measure, cost)
+        return data.fit(label, partial(self.tune_and_score, method=method), cost, **tuning)
 
     def tune_and_score(self, split: Split, method: Method) -> dict[str, Any]:
         """Tune a method on the labelled rows, and return its scores on the test rows."""
@@ -259,15 +247,20 @@ def best_in_cross_validation(lines: Lines, methods: Mapping[str, Method], *, unl
 
 def score(tuned: TunedModel, split: Split) -> dict[str, Any]:
     """Return the scores of a model on the test rows, and how it was tuned."""
-    result = {
-        "accuracy": float(np.mean(tuned.model.predict(split.X_test) == split.y_test)),
-        "cv_score": tuned.cv_score,
-        "chosen": dict(tuned.chosen),
-        "labeled": split.X.shape[0],
-        "features": split.X.shape[1],
-        "test_rows": split.X_test.shape[0],
-    }
-    if hasattr(tuned.model, "predict_proba"):
-        p = tuned.model.predict_proba(split.X_test)
-        result["log_loss"] = metrics_from_probabilities(split.y_test, p, tuned.model.classes_).log_loss
-    return result
+    how = {"cv_score": tuned.cv_score, "chosen": dict(tuned.chosen), "features": split.X.shape[1]}
+    return score_on_test(tuned.model, split) | how
+
+
+def score_on_test(model: Any, split: Split) -> dict[str, Any]:
+    """Return the scores of a model on the test rows; those of probabilities if it has any."""
+    # Texts are vectorised once: the predicted class is that of the largest probability.
+    p = model.predict_proba(split.X_test) if hasattr(model, "predict_proba") else None
+    predicted = model.predict(split.X_test) if p is None else model.classes_[p.argmax(axis=1)]
+    accuracy = float(np.mean(predicted == split.y_test))
+    result = {"accuracy": accuracy, "labeled": len(split.y), "test_rows": len(split.y_test)}
+    if p is None:
+        return result
+    found = metrics_from_probabilities(split.y_test, p, model.classes_)
+    top = float(p.max(axis=1).mean())
+    more = {"log_loss": found.log_loss, "calibration_error": found.calibration_error}
+    return result | more | {"top_probability": top}

@@ -8,6 +8,7 @@ features sooner than SGD.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from dropglm.core.families import Logistic
 from dropglm.core.online import RULES
 from dropglm.datasets import load_dataset
 from dropglm.datasets.simulation import ACTIVE_GROUPS, SIGNAL, USEFUL
-from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.results import NUMBER, PERCENT, Lines, draw_panels
 from dropglm.linear import OnlineLogisticRegression
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
@@ -233,21 +234,18 @@ class Online(Experiment):
         for seed in range(size.seeds):
             n, n_test = size.simulated, self.simulated_test
             simulated = partial(simulated_rows, self.load, n, n_test, seed)
-            sources: list[Any] = [("simulation", {"rows": n, "test_rows": n_test}, simulated)]
+            sources = [PlannedData("simulation", seed, {"rows": n, "test_rows": n_test}, simulated)]
             for data, rows in () if quick else TEXTS.items():
                 settings = {"rows": rows, "ngrams": list(NGRAMS), "min_df": MIN_DF}
-                sources.append((data, settings, partial(text_rows, self.load, data)))
-            for data, settings, load in sources:
-                for name in MODELS:
-                    for factor in self.rate_factors if name != "arow" else (1.0,):
-                        model, parameters = _parameters(name, factor, settings)
-                        measure = partial(progressive_curves, model=model, seed=seed)
-                        fits.append(PlannedFit(data, name, seed, parameters, load, measure, size.cost))
-            for name in ("adagrad", "dropout", "dropout, power ½"):
-                model, parameters = _parameters(name, 1.0, {"rows": size.well_specified})
-                load = partial(well_specified_rows, size.well_specified, seed)
-                measure = partial(fisher_estimates, model=model)
-                fits.append(PlannedFit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
+                sources.append(PlannedData(data, seed, settings, partial(text_rows, self.load, data)))
+            curves = partial(progressive_curves, seed=seed)
+            for source, name in product(sources, MODELS):
+                factors = self.rate_factors if name != "arow" else (1.0,)
+                fits += [_fit(source, name, factor, curves, size.cost) for factor in factors]
+            load = partial(well_specified_rows, size.well_specified, seed)
+            known = PlannedData(WELL_SPECIFIED, seed, {"rows": size.well_specified}, load)
+            rules = ("adagrad", "dropout", "dropout, power ½")
+            fits += [_fit(known, name, 1.0, fisher_estimates, size.cost) for name in rules]
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
@@ -275,12 +273,12 @@ class Online(Experiment):
         return figures
 
 
-def _parameters(name: str, factor: float, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of the estimator, and everything the result depends on, including current defaults."""
+def _fit(data: PlannedData, name: str, factor: float, measure: Callable[..., Any], cost: float) -> PlannedFit:
+    """One pass of a rule, whose result also depends on the current defaults."""
     defaults = RULES[MODELS[name]["rule"]]._field_defaults
     model = MODELS[name] | {"rate": factor * defaults["rate"]}
     parameters = {"rate_factor": factor, "settings": defaults | model, "first_checkpoint": FIRST_CHECKPOINT}
-    return model, parameters | settings
+    return data.fit(name, partial(measure, model=model), cost, **parameters)
 
 
 def _split(lines: Lines) -> tuple[Lines, Lines]:

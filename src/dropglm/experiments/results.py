@@ -14,16 +14,18 @@ ResultLine = dict[str, Any]  # the raw result of one fit, as stored in the file
 class Lines(list[ResultLine]):
     """Raw results that are selected, grouped and summarised.
 
+    Differences and means of results are lines as well, so that they are grouped and shown in the same way.
+
     Examples
     --------
-    >>> line = {"parameters": {"labels": 50}, "result": {"loss": 2.0}}
-    >>> lines = Lines([line | {"seed": 0}, line | {"seed": 1}])
+    >>> line = {"parameters": {"labels": 50}, "data": "rt", "result": {"loss": 2.0}}
+    >>> lines = Lines([line | {"method": "L2", "seed": 0}, line | {"method": "L2", "seed": 1}])
     >>> lines.where(seed=1, labels=50, unlabeled=None) == lines[1:]
     True
     >>> {seed: len(group) for seed, group in lines.by("seed").items()}
     {0: 1, 1: 1}
-    >>> lines.values("loss"), lines.by_seed("loss"), lines.count_seeds(), lines.counts()
-    ([2.0, 2.0], {0: 2.0, 1: 2.0}, '2 seeds', {'50 labels': 50})
+    >>> lines.values("loss"), lines.count_seeds(), lines.counts()
+    ([2.0, 2.0], '2 seeds', {'50 labels': {'labels': 50}})
     """
 
     def where(self, **fields: Any) -> "Lines":
@@ -34,30 +36,56 @@ class Lines(list[ResultLine]):
         """Return the lines whose fields and parameters are among these values."""
         return Lines(line for line in self if all(_field(line, name) in fields[name] for name in fields))
 
-    def by(self, field: str) -> "dict[Any, Lines]":
-        """Group lines by the value of a field or of a parameter, in order of first appearance."""
+    def by(self, *fields: str) -> "dict[Any, Lines]":
+        """Group lines by the value of a field or parameter, or by several, in order of first appearance."""
         groups: dict[Any, Lines] = {}
         for line in self:
-            groups.setdefault(_field(line, field), Lines()).append(line)
+            key = tuple(_field(line, field) for field in fields)
+            groups.setdefault(key if len(fields) > 1 else key[0], Lines()).append(line)
         return groups
 
     def values(self, score: str) -> list[float]:
         """Return one number from the result of each line that has it."""
         return [line["result"][score] for line in self if score in line["result"]]
 
-    def by_seed(self, score: str, sets: int = 1) -> dict[int, float]:
-        """Return the mean of a score over data sets by seed, of the seeds that have all of the sets."""
-        found = {seed: group.values(score) for seed, group in self.by("seed").items()}
-        return {seed: float(np.mean(numbers)) for seed, numbers in found.items() if len(numbers) == sets}
+    def means(self, score: str, along: str) -> "dict[Any, Mean]":
+        """Return the means of a score by a parameter that is a number, in ascending order."""
+        groups = sorted(self.by(along).items())
+        return {number: mean for number, group in groups if (mean := mean_of(group.values(score)))}
+
+    def minus(self, others: "Lines") -> "Lines":
+        """Return lines with the differences from others with the same data, number of labels and seed.
+
+        Examples
+        --------
+        >>> first = {"data": "rt", "seed": 0, "parameters": {}}
+        >>> own, others = (Lines([first | {"result": {"loss": loss}}]) for loss in (0.75, 0.5))
+        >>> own.minus(others).values("loss"), own.minus(Lines())
+        ([0.25], [])
+        """
+        theirs = {_split(line): _scores(line) for line in others}
+        return Lines(
+            line | {"result": {key: own - other[key] for key, own in _scores(line).items() if key in other}}
+            for line in self
+            if (other := theirs.get(_split(line)))
+        )
+
+    def averaged(self, sets: int) -> "Lines":
+        """Return the means over data sets, of the splits that have results for all of the sets."""
+        groups = [group for group in self.by("method", "labels", "seed").values() if len(group) == sets]
+        return Lines(
+            group[0] | {"result": {name: float(np.mean(group.values(name))) for name in _scores(group[0])}}
+            for group in groups
+        )
 
     def count_seeds(self) -> str:
         """Return the number of different seeds, in words."""
         number = len(self.by("seed"))
         return f"{number} seeds" if number > 1 else "1 seed"
 
-    def counts(self, parameter: str = "labels", unit: str = " labels") -> dict[str, int]:
-        """Return the values of a parameter that is a number, in ascending order, by heading."""
-        return {f"{number:,}{unit}": number for number in sorted(self.by(parameter))}
+    def counts(self, parameter: str = "labels", unit: str = " labels") -> dict[str, dict[str, int]]:
+        """Return the columns of a table, one for each value of a parameter that is a number."""
+        return {f"{number:,}{unit}": {parameter: number} for number in sorted(self.by(parameter))}
 
 
 Groups = Mapping[Any, Lines]
@@ -67,15 +95,13 @@ def _field(line: ResultLine, name: str) -> Any:
     return line[name] if name in line else line["parameters"].get(name)
 
 
-def paired(own: Mapping[int, float], others: Mapping[int, float]) -> dict[int, float]:
-    """Return the differences on the seeds that both have.
+def _split(line: ResultLine) -> tuple[Any, ...]:
+    """Return what is equal for results on the same split of the same data."""
+    return tuple(_field(line, name) for name in ("data", "labels", "seed"))
 
-    Examples
-    --------
-    >>> paired({0: 0.75, 1: 0.5}, {1: 0.25, 2: 0.5})
-    {1: 0.25}
-    """
-    return {seed: number - others[seed] for seed, number in own.items() if seed in others}
+
+def _scores(line: ResultLine) -> dict[str, float]:
+    return {name: number for name, number in line["result"].items() if isinstance(number, int | float)}
 
 
 class Mean(NamedTuple):
@@ -97,17 +123,6 @@ def mean_of(numbers: Iterable[float]) -> Mean | None:
     if not found:
         return None
     return Mean(float(np.mean(found)), standard_error(found))
-
-
-def means_of(groups: Mapping[Any, Iterable[float]]) -> dict[Any, Mean]:
-    """Return the means of groups of numbers, in the order of their keys, without empty groups.
-
-    Examples
-    --------
-    >>> means_of({300: [0.75], 50: [], 100: [0.5]})
-    {100: Mean(value=0.5, error=None), 300: Mean(value=0.75, error=None)}
-    """
-    return {key: mean for key, numbers in sorted(groups.items()) if (mean := mean_of(numbers))}
 
 
 class Unit(NamedTuple):
@@ -140,12 +155,37 @@ PERCENT, NUMBER = Unit(100.0, 2), Unit(1.0, 3)
 POINTS = Unit(1.0, 2)  # of numbers that are in per cent or in the paper
 
 
+class Score(NamedTuple):
+    """A score of raw results: its name there and in tables, its unit, and whether higher is better."""
+
+    key: str
+    name: str
+    unit: Unit
+    higher: bool = False
+
+    def cells(self, lines: Lines, sign: str = "") -> list[str]:
+        """Return the mean over some lines, and its standard error."""
+        return self.unit.cells(lines.values(self.key), sign)
+
+    def gain(self, lines: Lines) -> list[str]:
+        """Return the mean of differences, with its sign, and its standard error."""
+        return self.cells(lines, "+")
+
+    def mean(self, lines: Lines) -> str:
+        """Return the mean over some lines."""
+        return self.cells(lines)[0]
+
+
+ACCURACY = Score("accuracy", "accuracy in per cent", PERCENT, higher=True)
+LOG_LOSS = Score("log_loss", "log loss", NUMBER)
+
+
 def table(
     title: str,
     header: Sequence[str],
-    rows: Iterable[str],
-    columns: Mapping[str, Any],
-    cells: Callable[[str, Any], Iterable[str]],
+    rows: Groups,
+    columns: Mapping[str, Mapping[str, Any]],
+    cells: Callable[[Lines], Iterable[str]],
 ) -> ResultTable:
     """Return a table with a group of cells for each row and column.
 
@@ -153,19 +193,22 @@ def table(
     ----------
     title : str
     header : sequence of str
-        Heading of the names of rows, and of the cells of a group after its first.
-    rows : iterable of str
-        Names of the rows.
-    columns : mapping
-        What the columns stand for, by heading.
+        Heading of the names of rows, and of the cells of a group after its first; {} is the column's heading.
+    rows : mapping of str to Lines
+        The lines of each row.
+    columns : mapping of str to mapping
+        By heading, the fields and parameters of a column's lines.
     cells : callable
-        Takes the name of a row and what a column stands for.
+        Takes the lines that a row and a column share.
     """
     corner, *further = header
     return ResultTable(
         title,
-        [corner, *(heading for column in columns for heading in (column, *further))],
-        [[row, *(cell for column in columns.values() for cell in cells(row, column))] for row in rows],
+        [corner, *(heading.format(column) for column in columns for heading in ("{}", *further))],
+        [
+            [name, *(cell for fields in columns.values() for cell in cells(lines.where(**fields)))]
+            for name, lines in rows.items()
+        ],
     )
 
 

@@ -21,9 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dropglm.core.families import Logistic
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
-from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedData, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of, paired
+from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of
 from dropglm.linear import LogisticRegression
 from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 
@@ -35,6 +35,7 @@ RIDGE, TRUTH = "ridge, λ = 32", "true model"
 EARLY, LATE, GAUSSIAN = "quadratic, stopped early", "quadratic, not stopped", "gaussian"
 SCORES = {"active": "active rows", "all": "all rows"}
 PAPER = {"ridge": {"active": 0.66, "all": 0.53}, "dropout": {"active": 0.73, "all": 0.55}}
+PAPER["gain"] = {score: PAPER["dropout"][score] - PAPER["ridge"][score] for score in SCORES}
 COUNTERPART = {RIDGE: "ridge", EARLY: "dropout", LATE: "dropout", GAUSSIAN: "dropout"}  # in the paper
 MARKERS = ("o", "+", "x", "^", "s", "v", "1", "2")
 
@@ -160,30 +161,23 @@ class Simulation(Experiment):
         """Return all methods, run by run."""
         groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
         rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
-        return [
-            PlannedFit(
-                "simulation",
-                name,
-                run,
-                rows | {"settings": settings},
-                partial(numbered_run, run),
-                partial(score_on_simulation, method=method, settings=settings),
-                0.1,
-            )
-            for run in range(self.quick_runs if quick else self.runs)
-            for name, (method, settings) in self.methods().items()
-        ]
+        fits = []
+        for run in range(self.quick_runs if quick else self.runs):
+            data = PlannedData("simulation", run, rows, partial(numbered_run, run))
+            for name, (method, settings) in self.methods().items():
+                measure = partial(score_on_simulation, method=method, settings=settings)
+                fits.append(data.fit(name, measure, 0.1, settings=settings))
+        return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy and gain over ridge on active and on all rows, and the sizes of coefficients."""
-        methods = lines.by("method")
-        return [*(_accuracy_table(methods, score) for score in SCORES), _size_table(methods)]
+        return [*(_accuracy_table(lines, score) for score in SCORES), _size_table(lines.by("method"))]
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the gain of every run, and the sizes of useful and nuisance coefficients."""
         methods = lines.by("method")
         colours = colors_of([name for name in methods if COUNTERPART.get(name) == "dropout"])
-        gains, sizes = _draw_gains(methods, colours), _draw_sizes(methods, colours)
+        gains, sizes = _draw_gains(_over_ridge(lines), colours), _draw_sizes(methods, colours)
         for ax in (gains, sizes):
             if ax.get_legend_handles_labels()[0]:  # an incomplete run may have nothing to show
                 ax.figure.legend(loc="outside lower center", ncols=2, frameon=False)
@@ -195,25 +189,27 @@ class Simulation(Experiment):
 
     def compare(self, lines: Lines) -> list[Comparison]:
         """Compare ridge, the paper's surrogate and the library's dropout, and the gains over ridge."""
-        methods, comparisons = lines.by("method"), []
-        for score, rows in SCORES.items():
-            gain = PAPER["dropout"][score] - PAPER["ridge"][score]
-            found = [(RIDGE, PAPER["ridge"][score], methods.get(RIDGE, Lines()).values(score))]
-            for name in (EARLY, GAUSSIAN):
-                found.append((name, PAPER["dropout"][score], methods.get(name, Lines()).values(score)))
-                found.append((f"gain of {name}", gain, _gains(methods, name, score)))
-            comparisons += [
-                Comparison(f"{rows}: {what}", paper, *mean)
-                for what, paper, ours in found
-                if (mean := mean_of(ours))
-            ]
-        return comparisons
+        gains, found = _over_ridge(lines), [(RIDGE, "ridge", lines.where(method=RIDGE))]
+        for name in (EARLY, GAUSSIAN):
+            found.append((name, "dropout", lines.where(method=name)))
+            found.append((f"gain of {name}", "gain", gains.where(method=name)))
+        return [
+            Comparison(f"{rows}: {what}", PAPER[paper][score], *mean)
+            for score, rows in SCORES.items()
+            for what, paper, ours in found
+            if (mean := mean_of(ours.values(score)))
+        ]
 
 
-def _draw_gains(methods: Groups, colours: Mapping[str, str]) -> Any:
+def _over_ridge(lines: Lines) -> Lines:
+    """Gains over ridge in the runs that have results for both."""
+    return lines.minus(lines.where(method=RIDGE))
+
+
+def _draw_gains(gains: Lines, colours: Mapping[str, str]) -> Any:
     ax = fresh_axes()
     for name, colour in colours.items():
-        gain = np.sort(_gains(methods, name, "active"))
+        gain = np.sort(gains.where(method=name).values("active"))
         share = (np.arange(len(gain)) + 0.5) / len(gain)
         ax.step(gain, share, where="mid", color=colour, label=name)
     ax.axvline(0.0, color=INK, linewidth=1)
@@ -241,19 +237,18 @@ def _draw_sizes(methods: Groups, colours: Mapping[str, str]) -> Any:
     return ax
 
 
-def _accuracy_table(methods: Groups, score: str) -> ResultTable:
+def _accuracy_table(lines: Lines, score: str) -> ResultTable:
     """Our accuracy, the paper's and the gap; our mean gain over ridge and the paper's."""
-    rows = []
-    paper_gain = PAPER["dropout"][score] - PAPER["ridge"][score]
-    for name, lines in methods.items():
-        accuracies = lines.values(score)
+    rows, methods, gains = [], lines.by("method"), _over_ridge(lines)
+    for name, own in methods.items():
+        accuracies = own.values(score)
         counterpart = COUNTERPART.get(name)
         paper = PAPER[counterpart][score] if counterpart else None
         gap = None if paper is None else float(np.mean(accuracies)) - paper
         ours = [*NUMBER.cells(accuracies), POINTS.cell(paper), NUMBER.cell(gap, "+")]
-        gains = [] if name == RIDGE else _gains(methods, name, score)
-        papers_gain = paper_gain if counterpart == "dropout" else None
-        rows.append([name, *ours, *NUMBER.cells(gains, "+"), POINTS.cell(papers_gain, "+")])
+        gain = [] if name == RIDGE else gains.where(method=name).values(score)
+        papers_gain = PAPER["gain"][score] if counterpart == "dropout" else None
+        rows.append([name, *ours, *NUMBER.cells(gain, "+"), POINTS.cell(papers_gain, "+")])
     runs = len(next(iter(methods.values())))
     header = ["method", "ours", "±", "paper", "gap", "gain", "±", "paper's gain"]
     return ResultTable(f"Accuracy on {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)
@@ -270,9 +265,3 @@ def _size_table(methods: Groups) -> ResultTable:
     header = ["method", "useful", "nuisance", "ratio", "log loss"]
     title = "Mean size of useful and of nuisance coefficients, and log loss; medians over runs"
     return ResultTable(title, header, rows)
-
-
-def _gains(methods: Groups, name: str, score: str) -> list[float]:
-    """Gain over ridge in each run that has results for both."""
-    own, ridge = (methods.get(method, Lines()).by_seed(score) for method in (name, RIDGE))
-    return list(paired(own, ridge).values())

@@ -10,7 +10,6 @@ labelled or not.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,30 +41,24 @@ TextsAndLabels = tuple[np.ndarray, np.ndarray]  # texts and labels
 View = tuple[Callable[[str], str], NgramVectorizer]  # how a text is rewritten, and how it is vectorised then
 
 
-class Texts(NamedTuple):
-    """Labelled, unlabelled and test texts."""
+class Split(NamedTuple):
+    """Labelled, unlabelled and test rows, which are texts or a matrix of their features, and the labels."""
 
-    labeled: Any
+    X: Any
     y: np.ndarray
-    unlabeled: Any
-    test: Any
-    y_test: np.ndarray
-
-
-@dataclass(frozen=True)
-class Split:
-    """Matrices of labelled, unlabelled and test rows, and the labels."""
-
-    X: sparse.csr_array
-    y: np.ndarray
-    X_unlabeled: sparse.csr_array
-    X_test: sparse.csr_array
+    X_unlabeled: Any
+    X_test: Any
     y_test: np.ndarray
 
     def without_unseen(self) -> "Split":
         """Keep only the n-grams of labelled rows, for models that do not use unlabelled rows."""
         seen = np.unique(self.X.indices)
-        return replace(self, X=self.X[:, seen], X_test=self.X_test[:, seen])
+        return self._replace(X=self.X[:, seen], X_test=self.X_test[:, seen])
+
+    def fit(self, model: Any, *, unlabeled: bool) -> Any:
+        """Fit a model to the labelled rows, and to the unlabelled ones if it uses them."""
+        more = {"X_unlabeled": self.X_unlabeled} if unlabeled else {}
+        return model.fit(self.X, self.y, **more)
 
 
 # Fits are ordered by data set, so only one is kept.
@@ -132,13 +125,13 @@ def hold_out(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=1)
-def few_labels(name: str, labels: int, seed: int, load: Load) -> Texts:
+def few_labels(name: str, labels: int, seed: int, load: Load) -> Split:
     """Return one split of a data set; the test texts depend on the seed only."""
     texts, y = all_texts(name, load)
     test, rest = hold_out(len(y), seed)
     chosen = choose_labeled(y[rest], labels)
     labeled, unlabeled = rest[chosen], rest[~chosen]
-    return Texts(texts[labeled], y[labeled], texts[unlabeled], texts[test], y[test])
+    return Split(texts[labeled], y[labeled], texts[unlabeled], texts[test], y[test])
 
 
 def choose_labeled(y: np.ndarray, labels: int) -> np.ndarray:
@@ -158,15 +151,15 @@ def choose_labeled(y: np.ndarray, labels: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
-def newsgroups_by_date(load: Load) -> Texts:
+def newsgroups_by_date(load: Load) -> Split:
     """Return 20 newsgroups without headers, split by date: 11,314 labelled and 7,532 test texts."""
     data = load("20news")
     labeled, test = (_without_headers(part) for part in (data.texts, data.texts_test))
-    return Texts(labeled, data.y, labeled[:0], test, data.y_test)
+    return Split(labeled, data.y, labeled[:0], test, data.y_test)
 
 
 @lru_cache(maxsize=1)
-def many_classes(seed: int) -> Texts:
+def many_classes(seed: int) -> Split:
     """Return synthetic texts of 500 classes, with four labelled and four test texts each.
 
     Every word is drawn from the class's own 25 words with probability 0.2, else from all words, whose
@@ -188,7 +181,7 @@ def many_classes(seed: int) -> Texts:
     names = np.array([f"class {c}" for c in range(CLASSES)])
     labeled, test = texts[:, :TEXTS_PER_CLASS].ravel(), texts[:, TEXTS_PER_CLASS:].ravel()
     y, y_test = np.repeat(names, TEXTS_PER_CLASS), np.repeat(names, TEST_PER_CLASS)
-    return Texts(labeled, y, labeled[:0], test, y_test)
+    return Split(labeled, y, labeled[:0], test, y_test)
 
 
 # Fits are ordered by data set, and IMDB's trigrams take a gigabyte, so only one matrix is kept.
@@ -274,7 +267,7 @@ def more_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Split:
     split = vectorize(split_in_thirds(name, seed, load), views)
     median = np.median(np.diff(split.X.indptr))
     X, X_unlabeled, X_test = (_normalise(X, median) for X in (split.X, split.X_unlabeled, split.X_test))
-    return replace(split, X=X, X_unlabeled=X_unlabeled, X_test=X_test)
+    return split._replace(X=X, X_unlabeled=X_unlabeled, X_test=X_test)
 
 
 def _normalise(X: sparse.csr_array, squared_norm: float) -> sparse.csr_array:
@@ -284,22 +277,22 @@ def _normalise(X: sparse.csr_array, squared_norm: float) -> sparse.csr_array:
     return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
 
 
-def split_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Texts:
+def split_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Split:
     """Shuffle the texts of a data set and split them into labelled, unlabelled and test texts."""
     texts, y = all_texts(name, load)
     train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)
-    return Texts(texts[train], y[train], texts[unlabeled], texts[test], y[test])
+    return Split(texts[train], y[train], texts[unlabeled], texts[test], y[test])
 
 
-def official_split(data: Any) -> Texts:
+def official_split(data: Any) -> Split:
     """Return the texts of a data set that has all three parts."""
-    return Texts(data.texts, data.y, data.unlabeled, data.texts_test, data.y_test)
+    return Split(data.texts, data.y, data.unlabeled, data.texts_test, data.y_test)
 
 
-def vectorize(texts: Texts, views: list[View]) -> Split:
+def vectorize(texts: Split, views: list[View]) -> Split:
     """Return the n-grams of all views side by side."""
-    training, n = [*texts.labeled, *texts.unlabeled], len(texts.y)
+    training, n = [*texts.X, *texts.X_unlabeled], len(texts.y)
     seen = [words.fit_transform(map(view, training)) for view, words in views]
-    test = [words.transform(map(view, texts.test)) for view, words in views]
+    test = [words.transform(map(view, texts.X_test)) for view, words in views]
     X, X_test = (sparse.csr_array(sparse.hstack(parts, format="csr")) for parts in (seen, test))
     return Split(X[:n], texts.y, X[n:], X_test, texts.y_test)

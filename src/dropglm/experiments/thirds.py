@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedData, PlannedFit
 from dropglm.experiments.methods import (
     BASELINES,
     FEW_LABELS,
@@ -22,7 +22,7 @@ from dropglm.experiments.methods import (
     Tuning,
     best_in_cross_validation,
 )
-from dropglm.experiments.results import NUMBER, PERCENT, Lines, mean_of, table
+from dropglm.experiments.results import ACCURACY, LOG_LOSS, Lines, mean_of, table
 from dropglm.experiments.texts import MIN_DF, PREFIX, TOKENS, Load, Split, more_in_thirds, unigrams_in_thirds
 from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
 
@@ -104,10 +104,11 @@ class Thirds(Experiment):
                 for features, labels in self.compared.items():
                     load = partial(load_split, features, name, seed, self.load)
                     described = {"features": features, "description": DESCRIBED[features]}
+                    split = PlannedData(name, seed, described, load)
                     for label in labels:
                         method = self.methods[label]
                         cost = (6.0 if name == "imdb" else 1.0) * (3.0 if method.unlabeled else 1.0)
-                        fits.append(tuning.fit(name, label, method, load, described, cost))
+                        fits.append(tuning.fit(split, label, method, cost))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
@@ -121,11 +122,11 @@ class Thirds(Experiment):
         data = {
             name: group
             for name, group in lines.by("data").items()
-            if all(part for features in self.compared for part in _accuracies(features, group))
+            if all(part for features in self.compared for part in _compared(features, group))
         }
         sources: dict[str, Mapping[str, Sequence[float]]] = {"the paper": PAPER} | {
             features: {
-                name: [100 * float(np.mean(part)) for part in _accuracies(features, group)]
+                name: [100 * float(np.mean(part.values("accuracy"))) for part in _compared(features, group)]
                 for name, group in data.items()
             }
             for features in self.compared
@@ -156,42 +157,43 @@ class Thirds(Experiment):
         comparisons = []
         for name, group in lines.by("data").items():
             surrogate = group.where(features=UNIGRAMS, method="quadratic + unlabelled")
-            for what, accuracies in (
-                ("quadratic, unigrams", surrogate.values("accuracy")),
-                ("ours, more features", _accuracies(MORE, group)[2]),
+            for what, own in (
+                ("quadratic, unigrams", surrogate),
+                ("ours, more features", _compared(MORE, group)[2]),
             ):
-                if mean := mean_of(100 * accuracy for accuracy in accuracies):
+                if mean := mean_of(100 * accuracy for accuracy in own.values("accuracy")):
                     label = f"{name} + unlabelled, per cent: {what}"
                     comparisons.append(Comparison(label, PAPER[name][2], *mean))
         return comparisons
 
     def _all_methods(self, name: str, lines: Lines) -> ResultTable:
         """One row per method: accuracy and log loss by features."""
-
-        def cells(method: str, features: str) -> list[str]:
-            group = lines.where(features=features, method=method)
-            return [*PERCENT.cells(group.values("accuracy")), NUMBER.mean(group.values("log_loss"))]
-
         splits, labeled = len(lines.by("seed")), lines[0]["result"]["labeled"]
         title = f"{name}: {labeled:,} labelled rows, {splits} {'split' if splits == 1 else 'splits'}"
-        columns = {features: features for features in self.compared}
-        return table(title, ["method", "±", "log loss"], self.compared[UNIGRAMS], columns, cells)
+        rows = {method: lines.where(method=method) for method in self.compared[UNIGRAMS]}
+        columns = {features: {"features": features} for features in self.compared}
+
+        def cells(own: Lines) -> list[str]:
+            return [*ACCURACY.cells(own), LOG_LOSS.mean(own)]
+
+        return table(title, ["method", "±", "log loss"], rows, columns, cells)
 
 
-def _accuracies(features: str, lines: Lines) -> list[list[float]]:
-    """Accuracies of L2, of ours, and of ours with unlabelled rows."""
+def _compared(features: str, lines: Lines) -> list[Lines]:
+    """Results of L2, of ours, and of ours with unlabelled rows."""
     group = lines.where(features=features)
     ours = (best_in_cross_validation(group, GAUSSIAN, unlabeled=unlabeled) for unlabeled in (False, True))
-    return [part.values("accuracy") for part in (group.where(method="L2"), *ours)]
+    return [group.where(method="L2"), *ours]
 
 
 def _paper_table(features: str, data: dict[str, Lines]) -> ResultTable:
     """The paper's three columns, and ours."""
     rows = []
     for name, lines in data.items():
-        scores = _accuracies(features, lines)
-        gap = f"{100 * np.mean(scores[2]) - PAPER[name][2]:+.2f}" if scores[2] else "-"
-        ours = [cell for part in scores for cell in PERCENT.cells(part)]
+        parts = _compared(features, lines)
+        mean = mean_of(parts[2].values("accuracy"))
+        gap = f"{100 * mean.value - PAPER[name][2]:+.2f}" if mean else "-"
+        ours = [cell for part in parts for cell in ACCURACY.cells(part)]
         rows.append([name, *(f"{value:.2f}" for value in PAPER[name]), *ours, gap])
     header = ["data", "paper L2", "dropout", "+ unl.", "L2 here", "±", "ours", "±", "+ unl.", "±", "gap"]
     return ResultTable(f"The paper's table and ours, {features}: test accuracy in per cent", header, rows)
