@@ -38,7 +38,7 @@ IN_MEMORY_ONLY = {
     *("embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
-    *("latent", "rounds", "device"),
+    *("latent", "rounds", "ngram_weight", "device", "dask"),
 }
 NOT_WITH_DASK = {
     *("validation", "suspicious", "suspicious_out", "baseline"),
@@ -78,7 +78,6 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     files.check_output(options.out, "--out", regular=True)
     terminal.announce_compilation(options.quiet)
     if options.online:
-        run.refuse({"dask"}, "cannot be used with --online.")
         run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
         from dropglm.cli.train_online import train_online
 
