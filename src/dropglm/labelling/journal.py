@@ -202,7 +202,6 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 
 if sys.platform == "win32":
     import msvcrt
-    import os
 
     BEYOND = 2**31 - 2  # Windows also keeps others from reading bytes that are locked
 
