@@ -236,7 +236,10 @@ class LabelPage:
         """Return the labels that may be wrong, and look for them if they have changed."""
         self.session.look_for_suspects()
         with self.session.lock:
-            found = [self._excerpt(one.number) | one._asdict() for one in panels.suspects(self.session)]
+            found = [
+                self._excerpt(one.row) | {"predicted": one.predicted, "probability": one.probability}
+                for one in panels.suspects(self.session)
+            ]
             looking = self.session.is_learning
         known = panels.known_accuracy(self.session) if found else panels.none_suspicious(self.session)
         return {"texts": found, "is_looking": looking, "known": known}

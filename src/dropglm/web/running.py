@@ -268,7 +268,6 @@ class TimeoutProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Start to wait for a client that does not read."""
         super().pause_writing()
-        self._stop_waiting()
         self._unread = self.transport.get_write_buffer_size()
         self._wait(FOR_READING, self._look_at_reader)
 
@@ -287,6 +286,7 @@ class TimeoutProtocol(H11Protocol):
             self.transport.abort()
 
     def _wait(self, seconds: float, then: Callable[[], None]) -> None:
+        self._stop_waiting()
         self._deadline = self.loop.call_later(seconds, then)
 
     def _stop_waiting(self) -> None:
