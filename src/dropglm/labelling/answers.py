@@ -59,8 +59,8 @@ class TextNumbers:
         For each text, the number of the first one that is equal but for case and white space.
     n_different : int
         Number of texts, where equal ones count once.
-    moved : int
-        Number of references that were resolved to another number than they name.
+    moved : set of str
+        Hashes of the texts that have another number than their references name.
     missing : dict of str to int
         Negative numbers for texts that are not in the table, by hash.
 
@@ -78,13 +78,8 @@ class TextNumbers:
         self.copy_of: list[int] = first_copies(texts).tolist()
         self.n_different = sum(first == number for number, first in enumerate(self.copy_of))
         self.missing: dict[str, int] = {}
-        self._moved: set[str] = set()
+        self.moved: set[str] = set()
         self._numbers: dict[str, int] | None = None
-
-    @property
-    def moved(self) -> int:
-        """Number of texts that have another number than before."""
-        return len(self._moved)
 
     def reference(self, number: int) -> TextReference:
         """Return the reference to a text."""
@@ -106,7 +101,7 @@ class TextNumbers:
         found = self._numbers.get(hashed)
         if found is None:
             return self.missing.setdefault(hashed, -1 - len(self.missing))
-        self._moved.add(hashed)
+        self.moved.add(hashed)
         return self.copy_of[found]
 
 
@@ -495,7 +490,7 @@ class StoredAnswers(Answers):
                 "be asked."
             )
         if numbers.moved:
-            n, was = _count(numbers.moved, "answered text"), "was" if numbers.moved == 1 else "were"
+            n, was = _count(len(numbers.moved), "answered text"), "was" if len(numbers.moved) == 1 else "were"
             found.append(f"The table has changed: {n} moved to another row and {was} found again.")
         if numbers.missing:
             n = _count(len(numbers.missing), "answered text")
