@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dropglm.base.progress import Progress
+from dropglm.base.progress import Progress, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import check_columns, check_distinct, check_output
@@ -146,8 +146,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
 
 
 def _n_labels(session: "LabellingSession") -> str:
-    n = len(session.answers.class_numbers())
-    return f"{n:,} label{'' if n == 1 else 's'}"
+    return plural(len(session.answers.class_numbers()), "label")
 
 
 def _end_now(session: "LabellingSession") -> None:
