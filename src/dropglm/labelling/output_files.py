@@ -307,17 +307,15 @@ class Exports:
 
     def _write(self, what: str, path: Path) -> Path | None:
         """Write the file, and return where a file of an earlier run is now."""
-        if path in self._own or not path.is_file():
-            self._writers[what](path)
-            self._own.add(path)
-            return None
+        is_earlier = path.is_file() and path not in self._own
         copy = path.with_name(f".{path.name}.copy")
         try:
-            shutil.copy2(path, copy)
+            if is_earlier:
+                shutil.copy2(path, copy)
             self._writers[what](path)
             self._own.add(path)
             # Only now: if writing fails, the file that was kept before is still there.
-            return copy.replace(path.with_name(f"{path.stem}.before{path.suffix}"))
+            return copy.replace(path.with_name(f"{path.stem}.before{path.suffix}")) if is_earlier else None
         finally:
             copy.unlink(missing_ok=True)
 

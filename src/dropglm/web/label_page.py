@@ -16,7 +16,7 @@ from starlette.routing import Route
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Kind
 from dropglm.labelling import panels
-from dropglm.labelling.background_trainer import Guess, Item
+from dropglm.labelling.background_trainer import Item
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.output_files import Exports
 from dropglm.labelling.session import ChangedError, LabellingSession
@@ -179,16 +179,14 @@ class LabelPage:
         }
 
     def _item(self, item: Item) -> dict[str, Any]:
-        return {**self._text(item.number), "source": item.source, "guess": self._guess(item.guess)}
-
-    def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
-        if guess is None or guess.label not in self.session.answers.names:
-            return None
-        return {
-            "label": self.session.answers.names[guess.label],
-            "probability": guess.probability,
-            "words": _without_punctuation(guess.words),
-        }
+        names, guess, shown = self.session.answers.names, item.guess, None
+        if guess is not None and guess.label in names:
+            shown = {
+                "label": names[guess.label],
+                "probability": guess.probability,
+                "words": _without_punctuation(guess.words),
+            }
+        return {**self._text(item.number), "source": item.source, "guess": shown}
 
     def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
         text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
