@@ -14,6 +14,9 @@ from numpy.testing import assert_allclose
 
 from dropglm import load_model
 from dropglm import text as dropglm_text
+from dropglm.base.errors import ClusterError
+from dropglm.cli.errors import describe
+from dropglm.cli.train import _explaining_workers
 from dropglm.core.solvers import LBFGS
 from dropglm.dask import collections as dask_tables
 from dropglm.dask import engine
@@ -155,6 +158,15 @@ def test_settings_are_tuned_as_for_one_table(folder, address, tmp_path):
 def test_options_that_cannot_work_are_refused(folder, options, reason):
     said = dropglm("train", "all.csv", *options, "-o", "no.skops", cwd=folder, code=2)
     assert reason in " ".join(said.replace("│", " ").split())
+
+
+def test_a_cluster_that_does_not_answer_is_a_failure_of_the_machine():
+    with pytest.raises(ClusterError) as caught, _explaining_workers():
+        raise TimeoutError
+    assert describe(caught.value) == (
+        "Dask did not answer in time; the machine may be too busy. Try again.",
+        1,
+    )
 
 
 def test_standard_input_is_refused(folder):

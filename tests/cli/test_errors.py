@@ -20,13 +20,13 @@ from typer.main import get_command
 
 import dropglm as package
 from dropglm import TextClassifier, cli, datasets
-from dropglm.base.errors import UserError
+from dropglm.base.errors import InputError, UserError
 from dropglm.base.files import FileError, replacing
 from dropglm.base.imports import import_extra
 from dropglm.base.progress import in_words
 from dropglm.base.registry import lookup
 from dropglm.cli.app import app
-from dropglm.cli.errors import describe, is_about_input
+from dropglm.cli.errors import BadInputError, describe, is_about_input, naming_table
 from dropglm.tables.errors import TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 
@@ -493,6 +493,21 @@ def test_the_error_class_for_tables_is_about_input():
         "a.csv: set --encoding to 'cp1252'.",
         3,
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("There are no texts.", "t.csv: there are no texts."),
+        ("A class needs a name.", "t.csv: a class needs a name."),
+        ("X is empty; give at least one text.", "t.csv: X is empty; give at least one text."),
+        ("NaN is not a label.", "t.csv: NaN is not a label."),
+    ],
+)
+def test_a_sentence_after_the_name_of_its_table_begins_in_lower_case(sentence, expected):
+    with pytest.raises(BadInputError) as caught, naming_table("t.csv"):
+        raise InputError(sentence)
+    assert str(caught.value) == expected
 
 
 @pytest.mark.parametrize("option", ["--jobs", "--n-jobs", "--n_jobs", "-j"])

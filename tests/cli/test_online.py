@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from dropglm.cli.errors import BadInputError
+from dropglm.cli.train import IN_MEMORY_ONLY, ONLINE_ONLY
+from dropglm.cli.training import TrainOptions
 from dropglm.text import OnlineTextClassifier, TextClassifier, load_model
 from tests.cli.command import dropglm, error_of, run, texts, write_csv
 
@@ -296,11 +299,21 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
     assert sizes[1] < sizes[0] + 18_000
 
 
+def test_options_of_a_panel_are_refused_where_they_have_no_effect():
+    panels = {}
+    for option in fields(TrainOptions):
+        shown = option.metadata["typer"][0].rich_help_panel if option.metadata else None
+        panels.setdefault(shown, set()).add(option.name)
+    assert panels["Tuning"] - {"l2"} <= IN_MEMORY_ONLY
+    assert panels["Online"] - {"online"} <= ONLINE_ONLY
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
         (("--online", "s.csv", "--validation", "0.2"), 2, "cannot be used with --online"),
         (("--online", "s.csv", "--dropout", "0.5"), 2, "cannot be used with --online"),
+        (("--online", "s.csv", "--ngram-weight", "0.5"), 2, "cannot be used with --online"),
         (("s.csv", "--rule", "sgd"), 2, "can be used only with --online"),
         (("--online", "s.csv", "--rule", "sgdd"), 2, "did you mean 'sgd'"),
         (("--online", "s.csv", "--bad-rows", "drop"), 2, "known: 'skip', 'stop'"),

@@ -129,7 +129,7 @@ def test_labels_of_missing_texts_are_kept_apart():
     text, other = numbers.reference(3), numbers.reference(1)
     found = state([Labeled((text,), "b"), Labeled((other,), "b")], ["a dull film", "new"])
     assert found.labels() == {0: "b"}
-    assert (found.numbers.moved, len(found.numbers.missing)) == (1, 1)
+    assert (len(found.numbers.moved), len(found.numbers.missing)) == (1, 1)
     found.apply(Undone())
     assert found.labels() == {}
 

@@ -1,14 +1,18 @@
 """Exported tables have all columns of the table, whatever its format, and dropglm train reads them."""
 
-from functools import partial
-
 import polars as pl
 import pytest
 
 from dropglm import tables
-from dropglm.cli.label import all_columns, texts_and_labels
+from dropglm.cli.label import texts_and_labels
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.output_files import Exports, train_model, write_labels, write_predictions
+from dropglm.labelling.output_files import (
+    Exports,
+    all_columns,
+    train_model,
+    write_labels,
+    write_predictions,
+)
 from dropglm.text import load_model
 from tests.cli.command import dropglm, texts
 
@@ -26,7 +30,7 @@ TABLE = pl.DataFrame(
 
 @pytest.fixture
 def label_some(tmp_path):
-    """Return a function that labels 40 rows of a table and returns the session and the reader of its rows."""
+    """Return a function that labels 40 rows of a table and returns the session and the table."""
     opened = []
 
     def label(name, column="review", **how):
@@ -36,7 +40,7 @@ def label_some(tmp_path):
         opened.append(session)
         for number in range(10, 50):
             session.answer(TRUTH[number], number)
-        return session, partial(all_columns, source)
+        return session, source
 
     yield label
     for session in opened:
@@ -86,9 +90,9 @@ def test_an_exported_model_has_the_classes_of_train(tmp_path, names, classes):
 
 def test_predictions_have_all_rows_and_all_columns(tmp_path, label_some):
     tables.write(TABLE, tmp_path / "a.csv")
-    session, rows = label_some("a.csv")
+    session, table = label_some("a.csv")
     model = train_model(session)
-    write_predictions(session, model, tmp_path / "p.csv", rows)
+    write_predictions(session, model, tmp_path / "p.csv", table)
     found = pl.read_csv(tmp_path / "p.csv", infer_schema=False)
     assert found.columns == ["text", "label", "predicted", "probability", "id", "table_label", "stars"]
     assert found["id"].to_list() == TABLE["id"].to_list()
@@ -105,12 +109,12 @@ def test_rows_without_text_are_exported_without_label(tmp_path, label_some, suff
     source = tables.Table(str(tmp_path / f"a.{suffix}"), "review", optional_text=True)
     found, _, n_without = texts_and_labels(source, quiet=True)
     assert (found, n_without) == (TEXTS, 2)
-    session, rows = label_some(f"a.{suffix}")
-    assert write_labels(session, tmp_path / "out.csv", rows) == 40
+    session, table = label_some(f"a.{suffix}")
+    assert write_labels(session, tmp_path / "out.csv", table) == 40
     assert (
         pl.read_csv(tmp_path / "out.csv", infer_schema=False)["id"].to_list() == TABLE["id"][10:50].to_list()
     )
-    write_predictions(session, train_model(session), tmp_path / "p.csv", rows)
+    write_predictions(session, train_model(session), tmp_path / "p.csv", table)
     found = pl.read_csv(tmp_path / "p.csv", infer_schema=False)
     assert found["id"].to_list() == ["x", "y", *TABLE["id"]]
     assert found["label"].to_list() == [None] * 12 + TRUTH[10:50] + [None] * 10
@@ -138,28 +142,28 @@ def test_a_large_table_is_read_in_batches(tmp_path, label_some):
     n = 25_000
     large = pl.DataFrame({"text": [f"{TEXTS[k % N]} {k // N % 200}" for k in range(n)], "id": range(n)})
     tables.write(large, tmp_path / "a.csv")
-    session, rows = label_some("a.csv", "text")
-    sizes = [frame.height for frame in rows()]
+    session, table = label_some("a.csv", "text")
+    sizes = [frame.height for frame in all_columns(table)]
     assert (len(sizes), sum(sizes), max(sizes)) == (3, n, 10_000)
-    assert write_labels(session, tmp_path / "out.csv", rows) == 120
+    assert write_labels(session, tmp_path / "out.csv", table) == 120
     found = pl.read_csv(tmp_path / "out.csv")
     assert found["id"].to_list() == [*range(10, 50), *range(12_010, 12_050), *range(24_010, 24_050)]
 
 
 def test_a_table_that_has_changed_is_not_exported(tmp_path, label_some):
     tables.write(TABLE, tmp_path / "a.csv")
-    session, rows = label_some("a.csv")
+    session, table = label_some("a.csv")
     for changed in (TABLE[::-1], TABLE[:-1], pl.concat([TABLE, TABLE])):
         tables.write(changed, tmp_path / "a.csv")
         with pytest.raises(ValueError, match="table has changed"):
-            write_labels(session, tmp_path / "out.csv", rows)
+            write_labels(session, tmp_path / "out.csv", table)
         assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_file_of_an_earlier_run_is_kept(tmp_path, label_some):
     """Within a run, an export replaces the one before; one that fails changes nothing."""
     tables.write(TABLE, tmp_path / "a.csv")
-    session, rows = label_some("a.csv")
+    session, table = label_some("a.csv")
     path, kept = tmp_path / "a.labelled.csv", tmp_path / "a.labelled.before.csv"
     path.write_text("an older file")
     kept.write_text("one from before that")
@@ -169,11 +173,11 @@ def test_a_file_of_an_earlier_run_is_kept(tmp_path, label_some):
         exports.wait(60)
         return exports.state.kept, exports.state.problem
 
-    exports = Exports(session, tmp_path / "a", read_rows=lambda: rows() if is_good else [])
-    is_good = False
+    exports = Exports(session, tmp_path / "a", table)
+    tables.write(TABLE[:-1], tmp_path / "a.csv")
     assert export()[1].startswith("The table has changed since labelling began, so nothing was exported")
     assert (path.read_text(), kept.read_text()) == ("an older file", "one from before that")
-    is_good = True
+    tables.write(TABLE, tmp_path / "a.csv")
     assert export() == (kept, None)
     assert export() == (None, None)
     assert kept.read_text() == "an older file"
@@ -187,5 +191,5 @@ def test_a_file_of_an_earlier_run_is_kept(tmp_path, label_some):
 
 
 def _exported(opened, path):
-    session, rows = opened
-    return session, path, rows
+    session, table = opened
+    return session, path, table

@@ -250,12 +250,12 @@ def test_the_panels_list_suspicious_sure_and_found_texts(path):
         session.look_for_suspects()
         assert session.wait(300)
         first = suspects(session)[0]
-        assert (first.number, first.label, first.predicted) == (wrong, given[wrong], TRUTH[wrong])
+        assert (first.row, first.label, first.predicted) == (wrong, given[wrong], TRUTH[wrong])
         session.keep(wrong)
-        assert wrong not in [one.number for one in suspects(session)]
+        assert wrong not in [one.row for one in suspects(session)]
         session.undo()
         session.answer(first.predicted, wrong)
-        assert wrong not in [one.number for one in suspects(session)]
+        assert wrong not in [one.row for one in suspects(session)]
         sure = surest(session, "good")
         assert len(sure) == 20
         assert all(TRUTH[number] == "good" and number >= 60 for number, _ in sure)

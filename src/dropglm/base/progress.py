@@ -237,16 +237,17 @@ def in_words(seconds: float) -> str:
     if seconds < 0.5:
         return "less than a second"
     if seconds < 99.5:
-        return _plural(round(seconds), "second")
+        return plural(round(seconds), "second")
     minutes = round(seconds / 60)
     if minutes < 100:
-        return _plural(minutes, "minute")
+        return plural(minutes, "minute")
     hours, minutes = divmod(minutes, 60)
-    return _plural(hours, "hour") + (f" {_plural(minutes, 'minute')}" if minutes else "")
+    return plural(hours, "hour") + (f" {plural(minutes, 'minute')}" if minutes else "")
 
 
-def _plural(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
+def plural(number: int, noun: str) -> str:
+    """Return a number with a noun, such as "1 text" or "1,200 texts"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 _notices: list[Callable[[], None]] = []

@@ -34,6 +34,7 @@ MEMORY_HINTS = {
     "train": "try smaller --ngrams or --max-features, or smaller --bits with --online",
     "serve": "try smaller --workers, --max-texts or --max-megabytes",
 }
+PARAMETERS = ("X", "E")  # keep their case at the beginning of a sentence
 OTHER_MEMORY_HINT = "close other programs, or use a machine with more of it"
 
 
@@ -50,7 +51,8 @@ def naming_table(table: str) -> Iterator[None]:
         raise
     except (InputError, InputTypeError) as error:
         sentence = str(error)
-        if sentence.partition(" ")[0].istitle():
+        first = sentence.partition(" ")[0]
+        if first.istitle() and first not in PARAMETERS:
             sentence = sentence[0].lower() + sentence[1:]
         raise BadInputError(f"{table}: {sentence}", *error.parameters) from error
 

@@ -3,26 +3,22 @@
 import atexit
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dropglm.base.progress import Progress
+from dropglm.base.progress import Progress, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import check_columns, check_distinct, check_output
 from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option
 from dropglm.tables import Table
-from dropglm.tables.formats import check_file_exists, import_polars
+from dropglm.tables.formats import check_file_exists
 from dropglm.web import require_server
 
 if TYPE_CHECKING:
-    from polars import DataFrame
-
     from dropglm.labelling.session import LabellingSession
     from dropglm.text.fitted_model import FittedTextModel
 
@@ -119,14 +115,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     random_share=chosen.random_share,
                 ) as session,
             ):
-                exports = Exports(
-                    session,
-                    _stem(journal),
-                    text_column=chosen.text,
-                    label_column=chosen.label or ("class" if chosen.text == "label" else "label"),
-                    n_jobs=chosen.threads,
-                    read_rows=partial(all_columns, source),
-                )
+                exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
                 # The start model may be one that was exported: it is in memory by now.
                 paths = journal, *exports.paths.values()
                 check_distinct([("--labels", path) for path in paths], [chosen.table])
@@ -157,8 +146,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
 
 
 def _n_labels(session: "LabellingSession") -> str:
-    n = len(session.answers.class_numbers())
-    return f"{n:,} label{'' if n == 1 else 's'}"
+    return plural(len(session.answers.class_numbers()), "label")
 
 
 def _end_now(session: "LabellingSession") -> None:
@@ -212,15 +200,6 @@ def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int,
     given = enumerate([read.labels[row] for row in rows] if read.labels else [])
     known = {number: name for number, name in given if name is not None}
     return [read.texts[row] for row in rows], known, len(read.texts) - len(rows)
-
-
-def all_columns(table: Table) -> "Iterator[DataFrame]":
-    """Read the table again, with all columns; the texts come first."""
-    pl = import_polars()
-    others = tuple(name for name in table.column_names() if name != table.text)
-    for batch in replace(table, label=None, keep=others).batches():
-        columns = {table.text: list(batch.texts), **batch.others}
-        yield pl.DataFrame(columns, dict.fromkeys(columns, pl.String))
 
 
 def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextModel":

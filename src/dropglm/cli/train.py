@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from dropglm import tables
-from dropglm.base.progress import Progress
+from dropglm.base.errors import ClusterError
+from dropglm.base.progress import Progress, plural
 from dropglm.cli import files, terminal
-from dropglm.cli.errors import FAILED, BadInputError, naming_table
+from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
 from dropglm.cli.lazy_modules import forget
 from dropglm.cli.options import bad_option, check_name, with_options
@@ -38,7 +39,7 @@ IN_MEMORY_ONLY = {
     *("embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
-    *("latent", "rounds", "device"),
+    *("latent", "rounds", "ngram_weight", "device", "dask"),
 }
 NOT_WITH_DASK = {
     *("validation", "suspicious", "suspicious_out", "baseline"),
@@ -78,7 +79,6 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     files.check_output(options.out, "--out", regular=True)
     terminal.announce_compilation(options.quiet)
     if options.online:
-        run.refuse({"dask"}, "cannot be used with --online.")
         run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
         from dropglm.cli.train_online import train_online
 
@@ -390,8 +390,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
             terminal.message(_dashboard(client))
         engine = DaskEngine(client)
         model = TextClassifier(**settings)
-        count = len(labelled) + len(more)
-        with Progress(f"Reading {count:,} file{'s' * (count != 1)}", shown=not quiet):
+        with Progress(f"Reading {plural(len(labelled) + len(more), 'file')}", shown=not quiet):
             parts = table_partitions(engine, labelled)
             others = table_partitions(engine, more) if more else []
         model.fit_parts(engine, parts, others, checkpoint)
@@ -403,10 +402,10 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
 
 def _dashboard(client: "Client") -> str:
     """Return a sentence with the address of Dask's dashboard and the size of the cluster."""
-    workers, threads = len(client.nthreads()), sum(client.nthreads().values())
-    count = f"{workers} worker{'s' * (workers != 1)}, {threads} thread{'s' * (threads != 1)}"
+    threads = client.nthreads().values()
+    size = f"{plural(len(threads), 'worker')}, {plural(sum(threads), 'thread')}"
     needs = "" if find_spec("bokeh") else " (it needs bokeh on the scheduler)"
-    return f"Dask runs with {count}; its dashboard is {client.dashboard_link}{needs}."
+    return f"Dask runs with {size}; its dashboard is {client.dashboard_link}{needs}."
 
 
 @contextmanager
@@ -417,8 +416,7 @@ def _explaining_workers() -> Iterator[None]:
     except TimeoutError as error:
         if str(error):
             raise
-        terminal.message("Dask did not answer in time; the machine may be too busy. Try again.")
-        raise typer.Exit(FAILED) from error
+        raise ClusterError("Dask did not answer in time; the machine may be too busy. Try again.") from error
     except ImportError as error:
         if error.name is None:
             raise

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.progress import plural
 from dropglm.labelling import journal
 from dropglm.labelling.journal import Journal, JournalEntry, TextReference
 from dropglm.tables import class_names
@@ -59,8 +60,8 @@ class TextNumbers:
         For each text, the number of the first one that is equal but for case and white space.
     n_different : int
         Number of texts, where equal ones count once.
-    moved : int
-        Number of references that were resolved to another number than they name.
+    moved : set of str
+        Hashes of the texts that have another number than their references name.
     missing : dict of str to int
         Negative numbers for texts that are not in the table, by hash.
 
@@ -78,13 +79,8 @@ class TextNumbers:
         self.copy_of: list[int] = first_copies(texts).tolist()
         self.n_different = sum(first == number for number, first in enumerate(self.copy_of))
         self.missing: dict[str, int] = {}
-        self._moved: set[str] = set()
+        self.moved: set[str] = set()
         self._numbers: dict[str, int] | None = None
-
-    @property
-    def moved(self) -> int:
-        """Number of texts that have another number than before."""
-        return len(self._moved)
 
     def reference(self, number: int) -> TextReference:
         """Return the reference to a text."""
@@ -106,7 +102,7 @@ class TextNumbers:
         found = self._numbers.get(hashed)
         if found is None:
             return self.missing.setdefault(hashed, -1 - len(self.missing))
-        self._moved.add(hashed)
+        self.moved.add(hashed)
         return self.copy_of[found]
 
 
@@ -489,16 +485,16 @@ class StoredAnswers(Answers):
         if self.journal.dropped:
             found.append("The last answer before a crash was not complete and is not used.")
         if self.disputed:
-            n, have = _count(len(self.disputed), "text"), "has" if len(self.disputed) == 1 else "have"
+            n, have = plural(len(self.disputed), "text"), "has" if len(self.disputed) == 1 else "have"
             found.append(
                 f"{n} of the table {have} copies with different labels; none of these is used, and you will "
                 "be asked."
             )
         if numbers.moved:
-            n, was = _count(numbers.moved, "answered text"), "was" if numbers.moved == 1 else "were"
+            n, was = plural(len(numbers.moved), "answered text"), "was" if len(numbers.moved) == 1 else "were"
             found.append(f"The table has changed: {n} moved to another row and {was} found again.")
         if numbers.missing:
-            n = _count(len(numbers.missing), "answered text")
+            n = plural(len(numbers.missing), "answered text")
             answers = "its answer is" if len(numbers.missing) == 1 else "their answers are"
             found.append(f"The table has changed: {n} cannot be found in it, and {answers} not used.")
         if self._added:
@@ -579,7 +575,3 @@ def _check_texts(texts: Sequence[str]) -> None:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputTypeError(f"Text {number} (counted from 0) must be a string, got {text!r:.40}.")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -8,7 +8,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -136,29 +136,20 @@ def take_snapshot(
     new one and w = 50 / (50 + number of labels).
     """
     labelled, names = frozenset(lesson.labels), {name: int(name) for name in model.classes}
-    trained, n_labels = len(model.classes) > 1, len(labelled)
+    n_labels, classes = len(labelled), list(names.values())
+    new = Snapshot(lesson.version, n_labels, labelled, classes, model.probabilities, model, names)
     if start is None:
-        classes = list(names.values())
-        return Snapshot(lesson.version, n_labels, labelled, classes, model.probabilities, model, names)
+        return new
+    trained = len(model.classes) > 1
     w = START_WORTH / (START_WORTH + n_labels) if trained else 1.0
-    classes = sorted({*names.values(), *lesson.start_classes.values()})
+    classes = sorted({*classes, *lesson.start_classes.values()})
     column = {number: place for place, number in enumerate(classes)}
     p = np.zeros((len(start.probabilities), len(classes)))
     p[:, [column[lesson.start_classes[name]] for name in start.classes]] += w * start.probabilities
     if trained:
         p[:, [column[names[name]] for name in model.classes]] += (1.0 - w) * model.probabilities
-    n_labels += START_WORTH
-    if w > 0.5:
-        return Snapshot(lesson.version, n_labels, labelled, classes, p, start, lesson.start_classes)
-    return Snapshot(lesson.version, n_labels, labelled, classes, p, model, names)
-
-
-class ModelUpdate(NamedTuple):
-    """What was learnt: a model, and the texts to show next."""
-
-    snapshot: Snapshot
-    chosen: list[Item]
-    random: list[Item]
+    blend = replace(new, n_labels=n_labels + START_WORTH, classes=classes, probabilities=p)
+    return replace(blend, model=start, names=lesson.start_classes) if w > 0.5 else blend
 
 
 class SuspiciousLabels(NamedTuple):
@@ -179,8 +170,11 @@ class BackgroundTrainer:
     ----------
     texts : sequence of str
         All texts.
-    tell : callable
-        Called with each ``ModelUpdate`` and ``SuspiciousLabels``, in the thread.
+    show : callable
+        Called with each ``Snapshot``, and with the texts to show next: those that it has chosen, and those
+        that are drawn at random. The thread calls it.
+    show_suspects : callable
+        Called with ``SuspiciousLabels``, likewise.
     copy_of : sequence of int
         For each text, the number of the first equal one; only these are asked for.
     start_from : FittedTextModel, TextClassifier, OnlineTextClassifier or None
@@ -201,7 +195,8 @@ class BackgroundTrainer:
     def __init__(
         self,
         texts: Sequence[str],
-        tell: "Callable[[ModelUpdate | SuspiciousLabels], None]",
+        show: Callable[[Snapshot, list[Item], list[Item]], None],
+        show_suspects: Callable[[SuspiciousLabels], None],
         *,
         copy_of: Sequence[int],
         start_from: "AnyTextModel | None" = None,
@@ -210,12 +205,12 @@ class BackgroundTrainer:
     ) -> None:
         self.is_ready = False
         self.problem: str | None = None
-        self._texts, self._tell, self._start_from, self._n_jobs = texts, tell, start_from, n_jobs
+        self._texts, self._start_from, self._n_jobs = texts, start_from, n_jobs
+        self._show, self._show_suspects = show, show_suspects
         self._is_copy = np.asarray(copy_of) != np.arange(len(texts))
         self._rng = np.random.default_rng(seed)
         self._changed = threading.Condition()
-        self._lesson: LabelsToLearn | None = None
-        self._to_check: LabelsToLearn | None = None
+        self._waiting: dict[Callable[[LabelsToLearn], None], LabelsToLearn] = {}  # with the newest labels
         self._checked = -1  # version that was checked last, or is to be checked
         self._is_busy, self._is_closed = True, False
         self._model: PoolModel | None = None
@@ -228,22 +223,23 @@ class BackgroundTrainer:
     @property
     def is_busy(self) -> bool:
         """Whether there is something that was not learnt yet."""
-        return self._is_busy or self._lesson is not None or self._to_check is not None
+        return self._is_busy or bool(self._waiting)
 
     def learn(self, lesson: LabelsToLearn) -> None:
         """Learn from these labels next, instead of from those that wait."""
-        with self._changed:
-            if not self._is_closed:  # nobody would learn from it
-                self._lesson = lesson
-                self._changed.notify_all()
+        self._ask(self._fit, lesson)
 
     def check(self, lesson: LabelsToLearn) -> None:
         """Look for suspicious labels when there is nothing else to learn, once for each version of them."""
+        if lesson.version != self._checked:
+            self._checked = lesson.version
+            self._ask(self._look_for_suspects, lesson)
+
+    def _ask(self, work: Callable[[LabelsToLearn], None], lesson: LabelsToLearn) -> None:
         with self._changed:
-            if self._is_closed or lesson.version == self._checked:
-                return
-            self._checked, self._to_check = lesson.version, lesson
-            self._changed.notify_all()
+            if not self._is_closed:  # nobody would do it
+                self._waiting[work] = lesson
+                self._changed.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until everything is learnt; return False if that takes longer than the timeout."""
@@ -278,27 +274,15 @@ class BackgroundTrainer:
                 self._changed.notify_all()
                 self._changed.wait_for(lambda: self._is_closed or self.is_busy)
                 if self._is_closed:
-                    self._lesson = self._to_check = None
+                    self._waiting.clear()
                     return
-                lesson, self._lesson = self._lesson, None
-                to_check = None
-                if lesson is None:
-                    to_check, self._to_check = self._to_check, None
+                work = self._fit if self._fit in self._waiting else self._look_for_suspects
+                lesson = self._waiting.pop(work)
                 self._is_busy = True
             try:
-                self._work(lesson, to_check)
+                work(lesson)
             except Exception as error:  # labelling goes on, and the next label is another chance
                 self._say(error)
-
-    def _work(self, lesson: LabelsToLearn | None, to_check: LabelsToLearn | None) -> None:
-        if lesson is not None:
-            self._tell(self._learnt(lesson))
-            self.problem = None
-            if not self.is_ready:
-                self._compile()
-                self.is_ready = True
-        if to_check is not None:
-            self._tell(self._suspects(to_check))
 
     def _say(self, error: Exception) -> None:
         """Keep a problem for the page, and write it to standard error unless it was the last one as well."""
@@ -332,7 +316,7 @@ class BackgroundTrainer:
         with contextlib.suppress(Exception):  # it says nothing about fits to real labels
             self._pool.fit({number: str(number % 2) for number in range(min(4, len(self._pool)))})
 
-    def _learnt(self, lesson: LabelsToLearn) -> ModelUpdate:
+    def _fit(self, lesson: LabelsToLearn) -> None:
         from dropglm.labelling.pool import choose_texts
 
         self._model = model = self._pool.fit(lesson.labels, self._model)
@@ -345,13 +329,18 @@ class BackgroundTrainer:
         )
         free = np.flatnonzero(~excluded)
         random = self._rng.choice(free, min(QUEUE, len(free)), replace=False)
-        items = [
+        items = (
             [Item(number, source, snapshot.guess(number, WORDS)) for number in numbers.tolist()]
             for source, numbers in (("chosen", chosen), ("random", random))
-        ]
-        return ModelUpdate(snapshot, items[0], items[1])
+        )
+        self._show(snapshot, *items)
+        self.problem = None
+        if not self.is_ready:
+            self._compile()
+            self.is_ready = True
 
-    def _suspects(self, lesson: LabelsToLearn) -> SuspiciousLabels:
+    def _look_for_suspects(self, lesson: LabelsToLearn) -> None:
         from dropglm.labelling.pool import look_for_suspicious
 
-        return SuspiciousLabels(lesson.version, *look_for_suspicious(self._pool, lesson.labels))
+        found = look_for_suspicious(self._pool, lesson.labels)
+        self._show_suspects(SuspiciousLabels(lesson.version, *found))

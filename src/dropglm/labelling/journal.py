@@ -129,19 +129,14 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def to_record(entry: JournalEntry) -> dict[str, Any]:
-    """Return an entry as JSON data.
+    """Return an entry as data that JSON can hold.
 
     Examples
     --------
-    >>> to_record(Labeled((TextReference(3, "9f"),), "good", time=12.0))
-    {'entry': 'label', 'texts': [[3, '9f']], 'label': 'good', 'source': 'chosen', 'guess': None, 'time': 12.0}
+    >>> json.dumps(to_record(Skipped((TextReference(3, "9f"),), time=12.0)))
+    '{"entry": "skip", "texts": [[3, "9f"]], "time": 12.0}'
     """
-    record = {"entry": _NAMES[type(entry)], **asdict(entry)}
-    if "texts" in record:
-        record["texts"] = [list(text) for text in record["texts"]]
-    if "labels" in record:
-        record["labels"] = list(record["labels"])
-    return record
+    return {"entry": _NAMES[type(entry)], **asdict(entry)}
 
 
 def from_record(record: Any) -> JournalEntry:
@@ -202,7 +197,6 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 
 if sys.platform == "win32":
     import msvcrt
-    import os
 
     BEYOND = 2**31 - 2  # Windows also keeps others from reading bytes that are locked
 

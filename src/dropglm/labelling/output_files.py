@@ -3,7 +3,8 @@
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +13,7 @@ from dropglm import tables
 from dropglm.base.errors import InputError
 from dropglm.base.registry import lookup
 from dropglm.labelling.session import LabellingSession
+from dropglm.tables import Table
 from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
@@ -23,13 +25,8 @@ TEXT, LABEL = "text", "label"  # columns that dropglm train reads unless others 
 PREFIX = "table_"  # of columns of the table that have the name of one of ours
 BATCH = 10_000  # rows
 
-# Reads the rows of the table from the beginning, in frames; the first column has the texts.
-ReadRows = Callable[[], "Iterable[DataFrame]"]
 
-
-def write_labels(
-    session: LabellingSession, path: str | os.PathLike[str], read_rows: ReadRows | None = None
-) -> int:
+def write_labels(session: LabellingSession, path: str | os.PathLike[str], table: Table | None = None) -> int:
     """Write the labelled rows as a table that ``dropglm train`` reads, and return how many there are.
 
     The table has the columns ``text`` and ``label``, then all others. Other columns with these names get the
@@ -40,15 +37,15 @@ def write_labels(
     session : LabellingSession
     path : str or path-like
         The suffix decides the format.
-    read_rows : callable, optional
-        Returns the rows of the table that the texts come from, in frames whose first column has the texts.
-        Without it, there are no other columns. Rows without text are not those of a text of the session.
+    table : Table, optional
+        The table that the texts come from, which is read again. Without it, there are no other columns. Rows
+        without text are not those of a text of the session.
     """
     with session.lock:
         labels = session.answers.labels()
     if not labels:
         raise InputError("There are no labels yet.")
-    rows = _labelled_rows(session, labels, read_rows)
+    rows = _labelled_rows(session, labels, table)
     tables.write((frame.filter(frame[LABEL].is_not_null()) for frame in rows), path)
     return len(labels)
 
@@ -92,7 +89,7 @@ def write_predictions(
     session: LabellingSession,
     model: "TextClassifier",
     path: str | os.PathLike[str],
-    read_rows: ReadRows | None = None,
+    table: Table | None = None,
 ) -> None:
     """Write a table of all texts with their labels, the predicted classes and the probabilities of these.
 
@@ -103,19 +100,19 @@ def write_predictions(
         From ``train_model``.
     path : str or path-like
         The suffix decides the format.
-    read_rows : callable, optional
+    table : Table, optional
         As in ``write_labels``. The columns ``label``, which is missing where there is none, ``predicted`` and
         ``probability`` follow the texts; rows without text have none of them.
     """
     with session.lock:
         labels = session.answers.labels()
-    tables.write(_labelled_rows(session, labels, read_rows, model), path)
+    tables.write(_labelled_rows(session, labels, table, model), path)
 
 
 def _labelled_rows(
     session: LabellingSession,
     labels: dict[int, str],
-    read_rows: ReadRows | None,
+    table: Table | None,
     model: "TextClassifier | None" = None,
 ) -> "Iterator[DataFrame]":
     """Yield the rows of the table with their labels and, if there is a model, what it predicts."""
@@ -123,7 +120,7 @@ def _labelled_rows(
     types = {LABEL: pl.String}
     if model is not None:
         types |= {"predicted": pl.String, "probability": pl.Float64}
-    for numbers, frame in _rows(session, read_rows, list(types)):
+    for numbers, frame in _rows(session, table, list(types)):
         ours: dict[str, dict[Any, Any]] = {LABEL: labels}
         known = [number for number in numbers if number is not None]
         if model is not None and known:
@@ -138,21 +135,21 @@ def _labelled_rows(
 
 
 def _rows(
-    session: LabellingSession, read_rows: ReadRows | None, ours: list[str]
+    session: LabellingSession, table: Table | None, ours: list[str]
 ) -> "Iterator[tuple[list[int | None], DataFrame]]":
     """Yield the rows of the table with the numbers of their texts; no column has one of our names.
 
-    If rows are read, those without text have no number.
+    If they are read, those without text have no number.
     """
     texts = session.texts
     start = 0
-    for frame in _only_texts(texts) if read_rows is None else read_rows():
+    for frame in _only_texts(texts) if table is None else all_columns(table):
         given = frame.to_series(0)
-        there = [read_rows is None or has_text(text) for text in given]
+        there = [table is None or has_text(text) for text in given]
         after = accumulate(there, initial=start)
         numbers = [number if one else None for number, one in zip(after, there, strict=False)]
         stop = start + sum(there)
-        if read_rows is not None and given.filter(there).to_list() != list(texts[start:stop]):
+        if table is not None and given.filter(there).to_list() != list(texts[start:stop]):
             raise _changed()
         start = stop
         yield numbers, frame.rename(_new_names(frame.columns, ours))
@@ -169,6 +166,15 @@ def has_text(text: str | None) -> bool:
     [True, False, False, False]
     """
     return text is not None and text.strip() != ""
+
+
+def all_columns(table: Table) -> "Iterator[DataFrame]":
+    """Read a table again, with all columns; the texts come first."""
+    pl = import_polars()
+    others = tuple(name for name in table.column_names() if name != table.text)
+    for batch in replace(table, label=None, keep=others).batches():
+        columns = {table.text: list(batch.texts), **batch.others}
+        yield pl.DataFrame(columns, dict.fromkeys(columns, pl.String))
 
 
 def _only_texts(texts: Any) -> "Iterator[DataFrame]":
@@ -237,10 +243,9 @@ class Exports:
     stem : str or path-like
         What the names of the files start with: ``reviews`` gives ``reviews.labelled.csv``,
         ``reviews.model.skops`` and ``reviews.predictions.csv``.
-    text_column, label_column : str
-        Columns that the model file names.
-    read_rows : callable, optional
-        Reads the rows of the table, whose other columns are exported as well; see ``write_labels``.
+    table : Table, optional
+        The table that the texts come from, whose other columns are exported as well; the model file names its
+        columns of texts and labels.
     n_jobs : int or None, default=None
         Number of threads of the training.
 
@@ -254,10 +259,8 @@ class Exports:
         self,
         session: LabellingSession,
         stem: str | Path,
+        table: Table | None = None,
         *,
-        text_column: str = "text",
-        label_column: str = "label",
-        read_rows: ReadRows | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.session = session
@@ -267,15 +270,17 @@ class Exports:
             "predictions": Path(f"{stem}.predictions.csv"),
         }
         self.state: ExportState | None = None
-        self._columns = {"text_column": text_column, "label_column": label_column}
+        text = TEXT if table is None else table.text
+        label = (table and table.label) or ("class" if text == LABEL else LABEL)
+        self._columns = {"text_column": text, "label_column": label}
         self._n_jobs = n_jobs
         self._model: tuple[int, TextClassifier] | None = None  # with the version of its labels
         self._own: set[Path] = set()  # files that this run has written
         self._thread: threading.Thread | None = None
         self._writers: dict[str, Callable[[Path], object]] = {
-            "labels": lambda path: write_labels(session, path, read_rows),
+            "labels": lambda path: write_labels(session, path, table),
             "model": lambda path: self._trained().save(path),
-            "predictions": lambda path: write_predictions(session, self._trained(), path, read_rows),
+            "predictions": lambda path: write_predictions(session, self._trained(), path, table),
         }
 
     def start(self, what: str) -> None:
@@ -302,17 +307,15 @@ class Exports:
 
     def _write(self, what: str, path: Path) -> Path | None:
         """Write the file, and return where a file of an earlier run is now."""
-        if path in self._own or not path.is_file():
-            self._writers[what](path)
-            self._own.add(path)
-            return None
+        is_earlier = path.is_file() and path not in self._own
         copy = path.with_name(f".{path.name}.copy")
         try:
-            shutil.copy2(path, copy)
+            if is_earlier:
+                shutil.copy2(path, copy)
             self._writers[what](path)
             self._own.add(path)
             # Only now: if writing fails, the file that was kept before is still there.
-            return copy.replace(path.with_name(f"{path.stem}.before{path.suffix}"))
+            return copy.replace(path.with_name(f"{path.stem}.before{path.suffix}")) if is_earlier else None
         finally:
             copy.unlink(missing_ok=True)
 

@@ -12,13 +12,16 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.labelling.answers import TextNumbers
 from dropglm.labelling.session import LabellingSession
+
+if TYPE_CHECKING:
+    from dropglm.text.metrics import Disagreement
 
 POWER = 2  # of the weights of outcomes
 FEWEST_FOR_CURVE = 20  # fewer say nothing about how the curve continues
@@ -221,15 +224,6 @@ class LabelCounts(NamedTuple):
     per_minute: float | None
 
 
-class SuspiciousLabel(NamedTuple):
-    """A text whose label may be wrong; ``label`` and ``predicted`` are names of classes."""
-
-    number: int
-    label: str
-    predicted: str
-    probability: float
-
-
 def label_counts(session: LabellingSession, now: float | None = None) -> LabelCounts:
     """Return the numbers of labels, and the speed of labelling."""
     with session.lock:
@@ -297,15 +291,16 @@ def none_suspicious(session: LabellingSession) -> str:
     return f"No label looks wrong. {known_accuracy(session)}"
 
 
-def suspects(session: LabellingSession, k: int = 20) -> list[SuspiciousLabel]:
+def suspects(session: LabellingSession, k: int = 20) -> "list[Disagreement]":
     """Return the labels that look most wrong, as far as they were neither changed nor kept since.
 
+    Their classes have the names that they have now.
     ``LabellingSession.look_for_suspects`` looks for them in the background.
     """
     with session.lock:
         names, by_text = session.answers.names, session.answers.by_text
         return [
-            SuspiciousLabel(one.row, names[int(one.label)], names[int(one.predicted)], one.probability)
+            one._replace(label=names[int(one.label)], predicted=names[int(one.predicted)])
             for one in (session.suspects.found if session.suspects is not None else [])
             if one.row in by_text and by_text[one.row].label == int(one.label) and not by_text[one.row].kept
             if int(one.predicted) in names

@@ -19,11 +19,10 @@ from dropglm.labelling.background_trainer import (
     Guess,
     Item,
     LabelsToLearn,
-    ModelUpdate,
     Snapshot,
     SuspiciousLabels,
 )
-from dropglm.labelling.journal import JournalEntry
+from dropglm.labelling.journal import JournalEntry, TextReference
 from dropglm.tables import class_names
 
 if TYPE_CHECKING:
@@ -228,7 +227,8 @@ class LabellingSession:
         self._screen = TextQueue(float(random_share), self.answers.numbers.copy_of, self.is_free, seed)
         self._learner = BackgroundTrainer(
             texts,
-            self._told,
+            self._renew,
+            self._take_suspects,
             copy_of=self.answers.numbers.copy_of,
             start_from=start_from,
             n_jobs=threads,
@@ -330,13 +330,11 @@ class LabellingSession:
         """
         with self._action(seen):
             self.answers.check_class(label)
-            number = self._number(number)
-            item = self.current
-            item = item if item is not None and item.number == number else None
-            guess = None if item is None or item.guess is None else self.answers.names.get(item.guess.label)
-            source = source if item is None else item.source
-            text = self.answers.numbers.reference(number)
-            return self._store(journal.Labeled((text,), label, source, guess, round(time.time(), 2)), number)
+            text, item, guess = self._reference(number), self.current, None
+            if item is not None and item.number == text.number:
+                source = item.source
+                guess = item.guess and self.answers.names.get(item.guess.label)
+            return self._store(journal.Labeled((text,), label, source, guess, _now()), text)
 
     def answer_all(self, labels: Mapping[int, str], *, seen: int | None = None) -> Item | None:
         """Label several texts, by number, in one action, and return the next text to label.
@@ -360,13 +358,11 @@ class LabellingSession:
                 raise InputError("There are no texts to label.")
             for label in labels.values():
                 self.answers.check_class(label)
-            labels = {self._number(number): label for number, label in labels.items()}  # copies share one
-            labels = {number: label for number, label in labels.items() if self.is_free(number)}
-            if not labels:
+            found = {self._reference(number): label for number, label in labels.items()}  # copies share one
+            found = {text: label for text, label in found.items() if self.is_free(text.number)}
+            if not found:
                 raise InputError("All of these texts have an answer already.")
-            texts = tuple(map(self.answers.numbers.reference, labels))
-            entry = journal.LabeledTogether(texts, tuple(labels.values()), round(time.time(), 2))
-            return self._store(entry, *labels)
+            return self._store(journal.LabeledTogether((*found,), (*found.values(),), _now()), *found)
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
         """Leave a text without a label, also if it had one, and return the next text to label.
@@ -384,9 +380,8 @@ class LabellingSession:
             The next text to label; None if there are no more.
         """
         with self._action(seen):
-            number = self._number(number)
-            text = self.answers.numbers.reference(number)
-            return self._store(journal.Skipped((text,), round(time.time(), 2)), number)
+            text = self._reference(number)
+            return self._store(journal.Skipped((text,), _now()), text)
 
     def keep(self, number: int, *, seen: int | None = None) -> None:
         """Confirm a label that looked suspicious.
@@ -399,10 +394,10 @@ class LabellingSession:
             The version that the annotator has seen; there is an error if it is not the current one.
         """
         with self._action(seen):
-            number = self._number(number)
-            if self.is_free(number):
-                raise InputError(f"Text {number} has no label to keep.")
-            self._store(journal.Confirmed((self.answers.numbers.reference(number),), round(time.time(), 2)))
+            text = self._reference(number)
+            if self.is_free(text.number):
+                raise InputError(f"Text {text.number} has no label to keep.")
+            self._store(journal.Confirmed((text,), _now()))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
         """Take the last action back and return its texts; a text that has no answer now is shown again.
@@ -423,7 +418,7 @@ class LabellingSession:
                 raise InputError("There is nothing to undo.")
             numbers = [number for number in action.numbers if number >= 0]
             sources = {number: self.answers.by_text[number].source for number in numbers}
-            entry = journal.Undone(round(time.time(), 2))
+            entry = journal.Undone(_now())
             self.answers.journal.append(entry)
             with self.lock:
                 self.answers.apply(entry)
@@ -530,12 +525,13 @@ class LabellingSession:
                 raise ChangedError("The labels were changed elsewhere, such as in another tab; look again.")
             yield
 
-    def _number(self, number: int | None) -> int:
+    def _reference(self, number: int | None) -> TextReference:
+        """Return the reference to a text, by default to the current one."""
         if number is not None:
-            return self.answers.check_number(number)
+            return self.answers.numbers.reference(self.answers.check_number(number))
         if self.current is None:
             raise InputError("All texts are labelled or skipped.")
-        return self.current.number
+        return self.answers.numbers.reference(self.current.number)
 
     def _lesson(self) -> LabelsToLearn:
         labels = {number: str(label) for number, label in self.answers.class_numbers().items()}
@@ -546,22 +542,28 @@ class LabellingSession:
         self._labels_version = self.version
         self._learner.learn(self._lesson())
 
-    def _store(self, entry: JournalEntry, *numbers: int) -> Item | None:
-        """Store an entry and return the current text; learn if texts of these numbers were answered."""
+    def _store(self, entry: JournalEntry, *answered: TextReference) -> Item | None:
+        """Store an entry and return the current text; learn if texts were answered."""
         self.answers.journal.append(entry)  # without the lock, since the disk may be slow
         with self.lock:
             self.answers.apply(entry)
-            if self.current is not None and self.current.number in numbers:
+            if self.current is not None and self.current.number in {text.number for text in answered}:
                 self._screen.show_next()
-            if numbers:
+            if answered:
                 self._learn()
             return self.current
 
-    def _told(self, news: ModelUpdate | SuspiciousLabels) -> None:
-        """Take over what the learner has found; it calls this in its thread."""
+    # The learner calls these in its thread.
+
+    def _renew(self, snapshot: Snapshot, chosen: list[Item], random: list[Item]) -> None:
         with self.lock:
-            if isinstance(news, SuspiciousLabels):
-                self.suspects = news
-                return
-            self.snapshot = news.snapshot
-            self._screen.renew(news.snapshot, news.chosen, news.random)
+            self.snapshot = snapshot
+            self._screen.renew(snapshot, chosen, random)
+
+    def _take_suspects(self, found: SuspiciousLabels) -> None:
+        with self.lock:
+            self.suspects = found
+
+
+def _now() -> float:
+    return round(time.time(), 2)

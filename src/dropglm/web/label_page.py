@@ -15,19 +15,10 @@ from starlette.routing import Route
 
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Kind
-from dropglm.labelling.background_trainer import Guess, Item
+from dropglm.labelling import panels
+from dropglm.labelling.background_trainer import Item
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.output_files import Exports
-from dropglm.labelling.panels import (
-    FEWEST_OUTCOMES,
-    accuracy_curve,
-    known_accuracy,
-    label_counts,
-    none_suspicious,
-    search,
-    surest,
-    suspects,
-)
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.text.explanation import only_words
 from dropglm.web.application import json_answer, page_routes, read_json
@@ -151,8 +142,8 @@ class LabelPage:
                 "version": session.version,
                 "name": self.name,
                 "file": str(session.path),
-                "current": None if session.current is None else self._item(session.current),
-                **label_counts(session)._asdict(),
+                "current": session.current and self._item(session.current),
+                **panels.label_counts(session)._asdict(),
                 "n_answered": len(places),
                 "undo": None if last is None else last.sentence(session.answers),
                 "recent": [
@@ -171,7 +162,7 @@ class LabelPage:
 
     def panels(self) -> dict[str, Any]:
         """Return the estimate of accuracy and the words of the classes."""
-        points, more = accuracy_curve(self.session)
+        points, more = panels.accuracy_curve(self.session)
         snapshot = self.session.snapshot
         words = {} if snapshot is None else snapshot.words
         with self.session.lock:
@@ -180,21 +171,22 @@ class LabelPage:
             "curve": [[n_labels, *found] for n_labels, found in points],
             "more": more,
             "n_random": n_random,
-            "n_needed": FEWEST_OUTCOMES,
-            "words": [[name, _first_words(words.get(number, []))] for number, name in names.items()],
+            "n_needed": panels.FEWEST_OUTCOMES,
+            "words": [
+                [name, _without_punctuation(words.get(number, []))[:SHOWN_WORDS]]
+                for number, name in names.items()
+            ],
         }
 
     def _item(self, item: Item) -> dict[str, Any]:
-        return {**self._text(item.number), "source": item.source, "guess": self._guess(item.guess)}
-
-    def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
-        if guess is None or guess.label not in self.session.answers.names:
-            return None
-        return {
-            "label": self.session.answers.names[guess.label],
-            "probability": guess.probability,
-            "words": [(word, weight) for word, weight in guess.words if only_words(word)],
-        }
+        names, guess, shown = self.session.answers.names, item.guess, None
+        if guess is not None and guess.label in names:
+            shown = {
+                "label": names[guess.label],
+                "probability": guess.probability,
+                "words": _without_punctuation(guess.words),
+            }
+        return {**self._text(item.number), "source": item.source, "guess": shown}
 
     def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
         text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
@@ -242,21 +234,24 @@ class LabelPage:
         """Return the labels that may be wrong, and look for them if they have changed."""
         self.session.look_for_suspects()
         with self.session.lock:
-            found = [self._excerpt(one.number) | one._asdict() for one in suspects(self.session)]
+            found = [
+                self._excerpt(one.row) | {"predicted": one.predicted, "probability": one.probability}
+                for one in panels.suspects(self.session)
+            ]
             looking = self.session.is_learning
-        known = known_accuracy(self.session) if found else none_suspicious(self.session)
+        known = panels.known_accuracy(self.session) if found else panels.none_suspicious(self.session)
         return {"texts": found, "is_looking": looking, "known": known}
 
     def surest(self, label: str) -> dict[str, Any]:
         """Return the texts of whose class the model is surest."""
-        found = surest(self.session, label)
+        found = panels.surest(self.session, label)
         with self.session.lock:
             texts = [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]
-        return {"texts": texts, "known": known_accuracy(self.session)}
+        return {"texts": texts, "known": panels.known_accuracy(self.session)}
 
     def search(self, words: str) -> dict[str, Any]:
         """Return the texts that contain some words."""
-        found = search(self.session.answers.numbers, words)
+        found = panels.search(self.session.answers.numbers, words)
         with self.session.lock:
             texts = [
                 self._excerpt(number, start=found.near(self.session.texts[number]))
@@ -265,9 +260,9 @@ class LabelPage:
         return {"texts": texts, "total": found.total, "words": found.wanted}
 
 
-def _first_words(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return the first n-grams that consist of words; punctuation says little to a reader."""
-    return [(word, weight) for word, weight in words if only_words(word)][:SHOWN_WORDS]
+def _without_punctuation(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return the n-grams that consist of words; punctuation says little to a reader."""
+    return [(word, weight) for word, weight in words if only_words(word)]
 
 
 async def _answer(request: Request, view: Callable[[Request], Any]) -> Response:

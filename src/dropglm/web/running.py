@@ -268,7 +268,6 @@ class TimeoutProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Start to wait for a client that does not read."""
         super().pause_writing()
-        self._stop_waiting()
         self._unread = self.transport.get_write_buffer_size()
         self._wait(FOR_READING, self._look_at_reader)
 
@@ -287,6 +286,7 @@ class TimeoutProtocol(H11Protocol):
             self.transport.abort()
 
     def _wait(self, seconds: float, then: Callable[[], None]) -> None:
+        self._stop_waiting()
         self._deadline = self.loop.call_later(seconds, then)
 
     def _stop_waiting(self) -> None:
@@ -343,7 +343,7 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
     RuntimeError
         If a process ends soon after its start.
     """
-    with _handling_signals(_stop):
+    with _handling_signals(signal.default_int_handler):
         started: dict[SpawnProcess, float] = {}
         try:
             for _ in range(workers):
@@ -360,7 +360,7 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
                     how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
                     line = f"worker {process.pid} {how} and is replaced by {new.pid}"
                     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
-        except _StopSignal:
+        except KeyboardInterrupt:  # Ctrl-C or SIGTERM
             pass
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -372,14 +372,6 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
             for process in started:
                 process.join(max(0.0, deadline - time.monotonic()))
                 process.kill()
-
-
-class _StopSignal(BaseException):
-    """Ctrl-C or SIGTERM."""
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise _StopSignal
 
 
 def _started(make_app: Callable[[], ASGIApp], listener: socket.socket) -> SpawnProcess:
