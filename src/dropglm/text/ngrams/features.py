@@ -15,7 +15,7 @@ from dropglm.base.model_files import LARGEST
 from dropglm.base.registry import lookup
 from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
 from dropglm.text.ngrams import counting
-from dropglm.text.ngrams.analysis import TextAnalysis
+from dropglm.text.ngrams.analysis import PreparedTexts, TextAnalysis
 from dropglm.text.ngrams.counting import NONE, NgramRows
 from dropglm.text.ngrams.counts import (
     CountedNgrams,
@@ -28,7 +28,6 @@ from dropglm.text.ngrams.counts import (
 from dropglm.text.ngrams.tokens import (
     BYTES_PER_PIECE,
     WORDS_AND_PUNCTUATION,
-    PreparedTexts,
     TokenBuffers,
     Tokens,
     compile_pattern,
