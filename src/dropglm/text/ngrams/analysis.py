@@ -25,6 +25,7 @@ from dropglm.base.registry import lookup
 from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
 from dropglm.text.ngrams.tokens import (
     RUNS,
+    WORDS_AND_PUNCTUATION,
     Preprocessor,
     Runs,
     TokenBuffers,
@@ -45,13 +46,16 @@ TEXTS_AT_A_TIME = 256  # texts that are checked at a time
 OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NgramSettings:
-    """Features with settings ``ngram_range``, ``lowercase``, ``token_pattern`` and ``strip_html``."""
+    """Features with a setting ``ngram_range``, settings of tokens, and settings of how they are computed."""
 
-    ngram_range: tuple[int, int]
-    lowercase: bool
-    token_pattern: Any
-    strip_html: bool
+    ngram_range = (1, 2)  # a field of the derived classes, which decide on its place and its default
+    lowercase: bool = True
+    token_pattern: str | None = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def tokenize(self, text: str) -> list[str]:
         """Split one text into tokens.
@@ -464,6 +468,7 @@ ANALYSIS = (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextAnalysis(NgramSettings):
     """Features with scikit-learn's settings for the analysis of texts.
 
@@ -471,15 +476,14 @@ class TextAnalysis(NgramSettings):
     ``build_analyzer``.
     """
 
-    analyzer: Any
-    preprocessor: Any
-    tokenizer: Any
-    stop_words: Any
-    strip_accents: Any
-    input: str
-    encoding: str
-    decode_error: str
-    verbose: int
+    strip_accents: str | Callable[[str], str] | None = None
+    stop_words: str | Iterable[str] | None = None
+    analyzer: str | Callable[[Any], Iterable[str]] = "word"
+    preprocessor: Callable[[Any], str] | None = None
+    tokenizer: Callable[[str], Iterable[str]] | None = None
+    input: str = "content"
+    encoding: str = "utf-8"
+    decode_error: str = "strict"
 
     def decode(self, doc: Any) -> Any:
         """Return a document as text: read the file, if ``input`` says so, and decode bytes.
@@ -510,7 +514,7 @@ class TextAnalysis(NgramSettings):
             return self.preprocessor
         return Preprocessor(bool(self.lowercase), bool(self.strip_html), accent_function(self.strip_accents))
 
-    def build_tokenizer(self) -> Callable[[str], list[str]]:
+    def build_tokenizer(self) -> Callable[[str], Iterable[str]]:
         """Return the function that splits a preprocessed text.
 
         Returns

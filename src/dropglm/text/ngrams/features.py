@@ -27,7 +27,6 @@ from dropglm.text.ngrams.counts import (
 )
 from dropglm.text.ngrams.tokens import (
     BYTES_PER_PIECE,
-    WORDS_AND_PUNCTUATION,
     TokenBuffers,
     Tokens,
     compile_pattern,
@@ -408,21 +407,8 @@ class NgramFeatures(TextAnalysis):
     norm: str | None = None
     idf_power: float = 1.0
     ngram_weight: float = 1.0
-    lowercase: bool = True
-    token_pattern: str | None = WORDS_AND_PUNCTUATION
-    strip_html: bool = True
-    strip_accents: str | Callable[[str], str] | None = None
-    stop_words: str | Iterable[str] | None = None
-    analyzer: str | Callable[[Any], Iterable[str]] = "word"
-    preprocessor: Callable[[Any], str] | None = None
-    tokenizer: Callable[[str], Iterable[str]] | None = None
     vocabulary: Mapping[str, int] | Iterable[str] | None = None
-    input: str = "content"
-    encoding: str = "utf-8"
-    decode_error: str = "strict"
     dtype: Any = np.float32
-    n_jobs: int | None = None
-    verbose: int = 0
     ngrams_: Vocabulary = field(init=False)
     n_texts_: int = field(init=False)
     _tfidf: counting.Weighting = field(init=False)
