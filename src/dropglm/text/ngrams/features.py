@@ -20,6 +20,7 @@ from dropglm.text.ngrams.counting import NONE, NgramRows
 from dropglm.text.ngrams.counts import (
     CountedNgrams,
     FrequentNgrams,
+    NgramTrie,
     copy_strings,
     find_byte,
     sorted_rows,
@@ -36,6 +37,16 @@ from dropglm.text.ngrams.tokens import (
 
 # Sums over entries are split into at most so many pieces, of at least so many entries.
 PIECES, ENTRIES_PER_PIECE = 8, 1 << 20
+
+
+# The arrays of a vocabulary, by their names in model files
+IN_FILES = {
+    "letters": "_letters",
+    "ends": "_ends",
+    "spelling": "_spelling",
+    "texts": "document_counts",
+    "values": "mean_values",
+}
 
 
 class HashTables(NamedTuple):
@@ -116,25 +127,16 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, np.ndarray]:
         """Leave out the hash tables, which are rebuilt when needed."""
-        names = ("_letters", "_ends", "_spelling", "document_counts", "mean_values")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in IN_FILES.values()}
 
     def _to_state(self) -> dict[str, np.ndarray]:
         """Return the arrays for a model file."""
-        return {
-            "letters": self._letters,
-            "ends": self._ends,
-            "spelling": self._spelling,
-            "texts": self.document_counts,
-            "values": self.mean_values,
-        }
+        return {key: getattr(self, name) for key, name in IN_FILES.items()}
 
     @classmethod
     def _from_state(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild a vocabulary from a model file, after checking its arrays: the kernels trust them."""
-        letters, ends, spelling, counts, values = (
-            state[name] for name in ("letters", "ends", "spelling", "texts", "values")
-        )
+        letters, ends, spelling, counts, values = (state[key] for key in IN_FILES)
         words, longest = len(ends) - 1, spelling.shape[-1]
         if not (
             words >= 0
@@ -502,13 +504,18 @@ class NgramFeatures(TextAnalysis):
 
     def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> counting.Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
-        selection, threads = self._selection(), checks.threads(self.n_jobs)
+        selection = self._selection()
         counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
-        n, (shortest, _) = counted.n_texts, self._check_analysis()
-        candidates = counted.trie.frequent_ngrams(shortest, partial(selection.document_range, n), n)
+        numbers = self._select(counted.trie, counted.n_texts)
+        return [] if rows is None else counted.columns_of(numbers, checks.threads(self.n_jobs))
+
+    def _select(self, trie: NgramTrie, n_texts: int) -> np.ndarray:
+        """Select features among the n-grams of all texts; return their numbers in the trie."""
+        (shortest, _), selection = self._check_analysis(), self._selection()
+        candidates = trie.frequent_ngrams(shortest, partial(selection.document_range, n_texts), n_texts)
         vocabulary, chosen = selection.select(candidates)
-        self._set_vocabulary(vocabulary, n)
-        return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
+        self._set_vocabulary(vocabulary, n_texts)
+        return candidates.numbers[chosen]
 
     def _count(
         self,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from copy import copy
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +27,23 @@ class TextEstimator(BaseEstimator):
         return tags
 
 
-# Like those of scikit-learn, they have no set_output: a data frame cannot hold a sparse matrix.
-class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class TextTransformer(TransformerMixin, TextEstimator):
+    """A transformer of texts.
+
+    Like those of scikit-learn, it has no set_output: a data frame cannot hold a sparse matrix.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(auto_wrap_output_keys=None, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that the type of the output does not depend on the input."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class NgramVectorizer(NgramFeatures, TextTransformer):
     r"""Convert texts to a sparse matrix of n-grams.
 
     For the same settings the matrix is that of scikit-learn's ``CountVectorizer`` or ``TfidfVectorizer``,
@@ -261,9 +275,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         total = NgramCounts.sum([counts] if isinstance(counts, NgramCounts) else counts)
         total.check_settings(self._settings())
         if self.vocabulary is None:
-            selection, n = self._selection(), total.n_texts
-            candidates = total.trie.frequent_ngrams(total.shortest, partial(selection.document_range, n), n)
-            self._set_vocabulary(selection.select(candidates)[0], n)
+            self._select(total.trie, total.n_texts)
         else:
             given = self._given_for_fit()
             texts = total.trie.texts_with(given._letters, given._ends, given._spelling, total.shortest)
@@ -316,20 +328,8 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         vectorizer._tfidf.apply(matrix, checks.threads(self.n_jobs), counts.data)
         return vectorizer, matrix
 
-    def __init_subclass__(cls, auto_wrap_output_keys: Any = None, **options: Any) -> None:
-        """Leave out set_output in subclasses as well."""
-        super().__init_subclass__(auto_wrap_output_keys=auto_wrap_output_keys, **options)
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn that the output has the type ``dtype``, whatever the input."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-class NgramHasher(  # type: ignore[call-arg]
-    TransformerMixin, HashedFeatures, TextEstimator, auto_wrap_output_keys=None
-):
+class NgramHasher(HashedFeatures, TextTransformer):
     r"""Convert texts to a sparse matrix of hashed n-grams.
 
     An entry is 1 if the text contains an n-gram that is hashed to the column. There is nothing to fit, and
@@ -467,8 +467,7 @@ class NgramHasher(  # type: ignore[call-arg]
         return names
 
     def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn that there is nothing to fit, and that the output is float32."""
+        """Declare to scikit-learn that there is nothing to fit."""
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.transformer_tags.preserves_dtype = []
         return tags
