@@ -9,7 +9,7 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import chain
 from numbers import Integral
@@ -456,16 +456,8 @@ INPUTS: dict[str, Callable[[Any], Any]] = {
     "file": lambda document: document.read(),
     "filename": _read_path,
 }
-# Besides ngram_range and stop_words, what the n-grams of a text depend on.
-ANALYSIS = (
-    "lowercase",
-    "token_pattern",
-    "strip_html",
-    "strip_accents",
-    "analyzer",
-    "preprocessor",
-    "tokenizer",
-)
+# The n-grams of a document depend on the other settings; not on how it is read, nor on how they are computed.
+NOT_ANALYSIS = ("input", "encoding", "decode_error", "n_jobs", "verbose")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -587,7 +579,8 @@ class TextAnalysis(NgramSettings):
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings on which the n-grams of a text depend; functions by their names."""
-        named = {name: _value_or_name(getattr(self, name)) for name in ANALYSIS}
+        names = [field.name for field in fields(TextAnalysis) if field.name not in NOT_ANALYSIS]
+        named = {name: _value_or_name(getattr(self, name)) for name in names}
         return named | {"ngram_range": tuple(self.ngram_range), "stop_words": self.get_stop_words()}
 
     def _check_analysis(self) -> tuple[int, int]:

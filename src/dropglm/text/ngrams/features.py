@@ -59,20 +59,16 @@ class HashTables(NamedTuple):
     columns: tuple[np.ndarray, np.ndarray]
 
 
+@dataclass(eq=False, repr=False)
 class Vocabulary:
     """The n-grams that are features, one per column.
 
     Parameters
     ----------
-    letters, ends : ndarray
+    _letters, _ends : ndarray
         The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
-    spelling : ndarray of shape (n_features, largest n)
+    _spelling : ndarray of shape (n_features, largest n)
         The token numbers of each feature, padded with -1.
-    document_counts : ndarray of shape (n_features,)
-        Number of texts in the fit that contain each feature.
-
-    Attributes
-    ----------
     document_counts : ndarray of shape (n_features,)
         Number of texts in the fit that contain each feature.
     mean_values : ndarray of shape (n_features,), or empty
@@ -80,14 +76,11 @@ class Vocabulary:
         it; empty if all of them are 1.
     """
 
-    def __init__(
-        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, document_counts: np.ndarray
-    ) -> None:
-        self.mean_values = np.empty(0, np.float32)
-        self._letters = letters
-        self._ends = ends
-        self._spelling = spelling
-        self.document_counts = document_counts
+    _letters: np.ndarray
+    _ends: np.ndarray
+    _spelling: np.ndarray
+    document_counts: np.ndarray
+    mean_values: np.ndarray = field(default_factory=partial(np.empty, 0, np.float32))
 
     @classmethod
     def _from_names(cls, names: Sequence[str], longest: int) -> Self:
@@ -154,8 +147,7 @@ class Vocabulary:
             and not ((spelling[:, :-1] == NONE) & (spelling[:, 1:] != NONE)).any()
         ):
             raise InputError("the arrays of the vocabulary are inconsistent")
-        vocabulary = cls(letters, ends, spelling, counts)
-        vocabulary.mean_values = values
+        vocabulary = cls(letters, ends, spelling, counts, values)
         if len(set(vocabulary._words)) < words:  # decoding them raises unless the letters are UTF-8
             raise InputError("a word is twice in the vocabulary")  # many would make the hash table slow
         return vocabulary
@@ -488,7 +480,11 @@ class NgramFeatures(TextAnalysis):
         """Check the settings and warn of odd ones."""
         self._check()
         self._warn_of_settings()
-        self._warn_of_integers()
+        if self._value_type() != np.dtype(self.dtype):
+            warnings.warn(
+                "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
+                stacklevel=3,
+            )
 
     def _check(self) -> tuple[int, int]:
         """Check all settings; return the smallest and the largest n."""
@@ -660,13 +656,6 @@ class NgramFeatures(TextAnalysis):
         checks.positive(self.ngram_weight, "ngram_weight")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
             raise InputTypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
-
-    def _warn_of_integers(self) -> None:
-        if self._value_type() != np.dtype(self.dtype):
-            warnings.warn(
-                "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
-                stacklevel=4,
-            )
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values and n-grams, and the words that are in no feature."""

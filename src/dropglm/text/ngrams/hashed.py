@@ -304,7 +304,7 @@ class HashedFeatures(NgramSettings):
 
     def _hash_and_name(self, X: Iterable[str]) -> Iterator[BinaryRows]:
         """Yield the rows of the texts, and name the columns after their n-grams in ``ngrams_``."""
-        if not hasattr(self, "ngrams_"):
+        if len(getattr(self, "ngrams_", ())) != self._check()[2]:
             self._forget_names()
         for hashed in self._hash(X, self.ngrams_, self.n_texts_):
             self._add(hashed)

@@ -420,8 +420,6 @@ class NgramHasher(HashedFeatures, TextTransformer):
         Self
             The estimator itself.
         """
-        if len(getattr(self, "ngrams_", ())) != self._check()[2]:
-            self._forget_names()
         for _ in self._hash_and_name(X):
             pass
         return self
