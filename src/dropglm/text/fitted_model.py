@@ -303,12 +303,9 @@ class AnyTextModel:
             the difference between the predictors of the predicted class and of the runner-up.
         """
         fitted = self._fitted_model()
-        if fitted.head is None:
-            refuse_embeddings(embedding)
-            return explain_text(fitted.vectorizer, fitted.model, text)
         given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
-        E = fitted.head.embeddings(check_texts([text]), given, fitted.embedder, shown=bool(fitted.verbose))
-        return explain_text(fitted.vectorizer, ModelWithHead(fitted.model, fitted.head), text, E)
+        model, row = fitted._model_and_features([text], given)
+        return explain_text(fitted.vectorizer, model, text, row)
 
 
 @dataclass(eq=False, repr=False)
