@@ -19,7 +19,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.base.encoded_texts import EncodedTexts
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
 from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
@@ -442,7 +442,7 @@ def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], l
         warnings.warn(
             "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words "
             f"generated tokens {sorted(tokens - stop_words)} not in stop_words.",
-            stacklevel=5,
+            stacklevel=stacklevel(),
         )
 
 
@@ -610,7 +610,9 @@ class TextAnalysis(NgramSettings):
         for name, reason in ignored.items():
             value = getattr(self, name)
             if value is not None and not (name in defaults and value in defaults[name]):
-                warnings.warn(f"The parameter {name!r} will not be used since {reason}.", stacklevel=4)
+                warnings.warn(
+                    f"The parameter {name!r} will not be used since {reason}.", stacklevel=stacklevel()
+                )
         stop_words = self.get_stop_words()
         if stop_words and self._splits_words():
             tokenize = Chain((self.build_preprocessor(), self.build_tokenizer()))

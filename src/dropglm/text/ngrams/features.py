@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.model_files import LARGEST
 from dropglm.base.registry import lookup
 from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
@@ -471,8 +471,7 @@ class NgramFeatures(TextAnalysis):
         vocabulary = self._vocabulary()
         checks.fitted(self, "_tfidf")
         threads = checks.threads(self.n_jobs)
-        rows = self._find(self._chunks(X, threads), vocabulary)
-        matrix = self._to_matrix(rows, [vocabulary._tables.columns], self._tfidf.factors.dtype)
+        matrix = self._find(self._chunks(X, threads), vocabulary, self._tfidf.factors.dtype)
         self._tfidf.apply(matrix, threads)
         return matrix
 
@@ -483,7 +482,7 @@ class NgramFeatures(TextAnalysis):
         if self._value_type() != np.dtype(self.dtype):
             warnings.warn(
                 "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
-                stacklevel=3,
+                stacklevel=stacklevel(),
             )
 
     def _check(self) -> tuple[int, int]:
@@ -536,8 +535,8 @@ class NgramFeatures(TextAnalysis):
         n = self._each_piece(count, self._chunks(X, threads), threads)
         return CountedNgrams.of(counters.made or [counters.make()], n, threads, fewest(n))
 
-    def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
-        """Look up the n-grams of the texts in the vocabulary."""
+    def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary, dtype: np.dtype) -> Any:
+        """Look up the n-grams of the texts in the vocabulary; return the matrix of counts."""
         (shortest, _), threads = self._check_analysis(), checks.threads(self.n_jobs)
         rooms, rows = PerThread(TokenBuffers), NgramRows()
         len(vocabulary._tables.word_keys)  # built once, before several threads need them
@@ -551,7 +550,7 @@ class NgramFeatures(TextAnalysis):
                 rows.add(first_text, codes[: start[-1]], start, 0)
 
         self._each_piece(find, chunks, threads)
-        return rows
+        return self._to_matrix(rows, [vocabulary._tables.columns], dtype)
 
     def _each_piece(
         self,
@@ -578,8 +577,7 @@ class NgramFeatures(TextAnalysis):
         texts, n = np.zeros(len(vocabulary), np.int64), 0
         chunks = self._chunks(X, checks.threads(self.n_jobs))
         for batch in [chunks] if keep else ([chunk] for chunk in chunks):
-            rows = self._find(batch, vocabulary)
-            matrix = self._to_matrix(rows, [vocabulary._tables.columns], self._value_type())
+            matrix = self._find(batch, vocabulary, self._value_type())
             texts += np.bincount(matrix.indices, minlength=len(vocabulary))
             n += matrix.shape[0]
         self._set_vocabulary(vocabulary._with_counts(texts), n)
@@ -602,7 +600,7 @@ class NgramFeatures(TextAnalysis):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not "
                 "be matched with any documents.",
-                stacklevel=3,
+                stacklevel=stacklevel(),
             )
         return vocabulary
 

@@ -168,11 +168,7 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         Self
             The estimator itself.
         """
-        self._begin_fit()
-        if self.vocabulary is None:
-            self._learn(X, None)
-        else:
-            self._count_given(X, keep=False)
+        self._fit_counts(X, keep=False)
         return self
 
     def fit_transform(self, X: Iterable[Any], y: Any = None) -> Any:
@@ -307,13 +303,14 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         checks.fitted(self, "_tfidf")
         return sklearn_vectorizer(self)
 
-    def _fit_counts(self, X: Iterable[Any]) -> Any:
-        """Learn the vocabulary and return the matrix before it is weighted."""
+    def _fit_counts(self, X: Iterable[Any], *, keep: bool = True) -> Any:
+        """Learn the vocabulary; if ``keep``, return the matrix before it is weighted."""
         self._begin_fit()
         if self.vocabulary is not None:
-            return self._count_given(X, keep=True)
-        rows = NgramRows()
-        return self._to_matrix(rows, self._learn(X, rows), self._value_type())
+            return self._count_given(X, keep=keep)
+        rows = NgramRows() if keep else None
+        columns = self._learn(X, rows)
+        return None if rows is None else self._to_matrix(rows, columns, self._value_type())
 
     def _with_ngram_weight(self, counts: Any, ngram_weight: float) -> tuple[Self, Any]:
         """Return this fitted vectorizer with another weight of longer n-grams, and its matrix.
