@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from dropglm.text.file_contents import VOCABULARY
-from dropglm.text.ngrams.analysis import WithoutStopWords
+from dropglm.text.ngrams.analysis import Tokenizer
 from dropglm.text.ngrams.features import Vocabulary, column_totals
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 
 VALID = {
     "letters": np.frombuffer(b"abc", np.uint8),
@@ -98,7 +99,7 @@ def test_words_that_were_chosen_to_have_the_same_hash_are_refused():
     with pytest.raises(ValueError, match="too many words have the same hash"):
         len(vocabulary._tables.word_keys)
     with pytest.raises(ValueError, match="too many words have the same hash"):
-        WithoutStopWords(None, frozenset(words))
+        Tokenizer(WORDS_AND_PUNCTUATION, stop_words=frozenset(words))
     usual = Vocabulary._from_names([word[::-1] for word in words], 1)
     assert len(usual._tables.word_keys) == len(words)
 

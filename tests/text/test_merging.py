@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm import NgramVectorizer
+from dropglm.text.ngrams.analysis import Tokenizer
 from dropglm.text.ngrams.counting import NgramCounter
 from dropglm.text.ngrams.counts import CountedNgrams
-from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION, Preprocessor, Tokenizer, decode_strings
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION, Preprocessor, decode_strings
 
 WORDS = st.sampled_from(["a", "b", "ab", "understand", "understood", "understanding", "été", "!"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=12)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from dropglm import NgramHasher
 from dropglm.base.encoded_texts import EncodedTexts
+from dropglm.text.ngrams.analysis import Tokenizer
 from dropglm.text.ngrams.tokens import (
     ACCENTS,
     RUNS,
     WORDS_AND_PUNCTUATION,
     Preprocessor,
-    Tokenizer,
     clean,
     lower_in_place,
 )

@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 
 from dropglm import NgramVectorizer
 from dropglm.text.ngrams import analysis
+from dropglm.text.ngrams.analysis import Tokenizer
 from dropglm.text.ngrams.counting import NgramCounter, refuse_too_many
 from dropglm.text.ngrams.tokens import (
     HTML_TAG,
@@ -25,7 +26,6 @@ from dropglm.text.ngrams.tokens import (
     WORDS_AND_PUNCTUATION,
     WORDS_OF_TWO_LETTERS,
     Preprocessor,
-    Tokenizer,
 )
 
 SETTINGS = (

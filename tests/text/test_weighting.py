@@ -124,7 +124,7 @@ def test_contributions_are_values_times_weights_and_files_restore_the_values():
     settings = {"ngram_range": (1, 2), "use_idf": True, "norm": "l2", "idf_power": 2.0, "ngram_weight": 0.5}
     vectorizer = NgramVectorizer(**settings).fit(TEXTS)
     model.fit(vectorizer.transform(TEXTS), labels)
-    explained = explain_text(vectorizer, model, TEXTS[3])
+    explained = explain_text(vectorizer, model, TEXTS[3], vectorizer.transform(TEXTS[3:4]))
     total = explained.base[1] + sum(entry.weights[1] for entry in explained.contributions)
     row = vectorizer.transform([TEXTS[3]])
     assert total == pytest.approx(model.decision_function(row)[0], rel=1e-5)

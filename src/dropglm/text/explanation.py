@@ -368,10 +368,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def explain_text(
-    vectorizer: "NgramFeatures | HashedFeatures",
-    model: LogisticPredictions,
-    text: str,
-    embedding: np.ndarray | None = None,
+    vectorizer: "NgramFeatures | HashedFeatures", model: LogisticPredictions, text: str, row: Any
 ) -> Explanation:
     """Explain the prediction for one text.
 
@@ -379,21 +376,17 @@ def explain_text(
     ----------
     vectorizer : NgramFeatures or HashedFeatures
     model : LogisticPredictions
-        A fitted model; a ``ModelWithHead`` if there is an embedding.
+        A fitted model.
     text : str
-    embedding : ndarray of shape (1, k), default=None
-        The embedding of the text.
+    row : sparse matrix of shape (1, d)
+        The features of the text; if the model is a ``ModelWithHead``, a pair of them and the embedding.
     """
     columns, values, names, unknown = vectorizer._describe(text)
-    row: Any = vectorizer.transform([text])
     coef, intercept = model._coefficients_at(columns) * values, np.atleast_1d(model.intercept_)[:, None]
-    share = np.zeros_like(intercept)
-    if embedding is not None and isinstance(model, ModelWithHead):
-        row, share = (row, embedding), model.head.predictors(embedding).T
     predictors = np.atleast_2d(model.decision_function(row)).T
-    by_class, base, scores, shares = (
+    by_class, base, scores = (
         np.array(list(weights_by_class(weights, model.multi_class_)))
-        for weights in (coef, intercept, predictors, share)
+        for weights in (coef, intercept, predictors)
     )
     probabilities = model.predict_proba(row)[0]
     # Several probabilities may round to 1; their predictors still differ.
@@ -403,6 +396,11 @@ def explain_text(
     contributions = [
         Contribution(names[j], float(weights[j]), float(values[j]), by_class[:, j].tolist()) for j in order
     ]
+    embedding = None
+    if isinstance(model, ModelWithHead):
+        share = model.head.predictors(row[1]).T
+        shares = [float(one[0]) for one in weights_by_class(share, model.multi_class_)]
+        embedding = EmbeddingContribution(float(weights_between(share, first, second)[0]), shares)
     labels = model.classes_.tolist()
     return Explanation(
         label=labels[first],
@@ -414,7 +412,5 @@ def explain_text(
         base=base[:, 0].tolist(),
         contributions=contributions,
         unknown=unknown,
-        embedding=None
-        if embedding is None
-        else EmbeddingContribution(float(weights_between(share, first, second)[0]), shares[:, 0].tolist()),
+        embedding=embedding,
     )

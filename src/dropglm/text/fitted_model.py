@@ -7,9 +7,9 @@ it; commands and services read one from a file. ``file_contents`` says what a fi
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from dropglm.text.ngrams.analysis import check_texts
 
 if TYPE_CHECKING:  # imports scikit-learn
     from dropglm.search import LogisticRegressionCV
-    from dropglm.text.model import TextModel
 
 MAX_CLASSES = 12  # listed on one line of a summary
-# What can be exported, served and evaluated; ``_fitted_model`` of either returns a FittedTextModel.
-AnyTextModel: TypeAlias = "FittedTextModel | TextModel"
 
 
 @dataclass(frozen=True)
@@ -179,7 +176,140 @@ def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
     return f"{line} without them; {used}"
 
 
-class FittedTextModel:
+class AnyTextModel:
+    """What predicts and explains: a fitted text model, or an estimator that holds one.
+
+    Either can be exported, served and evaluated.
+    """
+
+    def _fitted_model(self) -> "FittedTextModel":
+        raise NotImplementedError
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, sorted."""
+        classes: np.ndarray = self._fitted_model().model.classes_
+        return classes
+
+    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the most probable class of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            Embeddings of the texts, if the model was trained with embeddings; None means those of its
+            embedder.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Classes.
+        """
+        model, features = self._fitted_model()._model_and_features(X, embeddings)
+        return model.predict(features)
+
+    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        model, features = self._fitted_model()._model_and_features(X, embeddings)
+        return model.predict_proba(features)
+
+    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        model, features = self._fitted_model()._model_and_features(X, embeddings)
+        return model.predict_log_proba(features)
+
+    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Compute the linear predictor of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, K)
+            For two classes, positive values favour ``classes_[1]``.
+        """
+        model, features = self._fitted_model()._model_and_features(X, embeddings)
+        return model.decision_function(features)
+
+    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
+        """List the n-grams with the strongest influence on each class.
+
+        Parameters
+        ----------
+        k : int, default=10
+            Number of n-grams per class.
+
+        Returns
+        -------
+        dict
+            Maps each class to at most k pairs (ngram, weight), the most important first. The weight is what
+            the n-gram typically adds to the predictor of the class, in a text that contains it: its
+            coefficient times the mean value of the feature in such texts. It is positive. N-grams are ranked
+            by the weight times √(f (1 - f)), where f is the share of the texts that contain the n-gram;
+            this favours frequent n-grams. Hashed n-grams are not counted; they are ranked by how far their
+            coefficients are from 0, in standard errors. N-grams with punctuation come after all those of
+            words only.
+        """
+        return self._fitted_model()._top_features(k)
+
+    def explain(self, text: str, embedding: Any = None) -> Explanation:
+        """Explain the prediction for one text.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        embedding : array-like of shape (k,), default=None
+            The embedding of the text, if the model was trained with embeddings; None means that of its
+            embedder.
+
+        Returns
+        -------
+        Explanation
+            What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
+            the difference between the predictors of the predicted class and of the runner-up.
+        """
+        fitted = self._fitted_model()
+        given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
+        model, row = fitted._model_and_features([text], given)
+        return explain_text(fitted.vectorizer, model, text, row)
+
+
+@dataclass(eq=False, repr=False)
+class FittedTextModel(AnyTextModel):
     """What turns texts into features, and a logistic model of the features.
 
     Parameters
@@ -209,28 +339,20 @@ class FittedTextModel:
 
     kind: ClassVar[str] = "TextClassifier"  # of its files, and of the estimator
 
-    def __init__(
-        self,
-        vectorizer: Any,
-        model: Any,
-        search: "LogisticRegressionCV | None" = None,
-        summary: Any = None,
-        head: EmbeddingHead | None = None,
-    ) -> None:
-        self.vectorizer, self.model, self.search = vectorizer, model, search
-        self.summary, self.head = summary, head
-        self.settings: dict[str, Any] = {}
-        self.text_column_: str | None = None
-        self.label_column_: str | None = None
-        self.embedder: Any = None
-        self.n_jobs: int | None = None
-        self.verbose = 0
+    vectorizer: Any
+    model: Any
+    search: "LogisticRegressionCV | None" = None
+    summary: Any = None
+    head: EmbeddingHead | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    text_column_: str | None = None
+    label_column_: str | None = None
+    embedder: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, sorted."""
-        classes: np.ndarray = self.model.classes_
-        return classes
+    def _fitted_model(self) -> Self:
+        return self
 
     @property
     def summary_(self) -> Any:
@@ -241,29 +363,6 @@ class FittedTextModel:
     def needs_embeddings(self) -> bool:
         """Whether predictions need given embeddings: the model uses embeddings, and has no embedder."""
         return self.head is not None and self.embedder is None
-
-    def _fitted_model(self) -> Self:
-        return self
-
-    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Predict the most probable class of each text."""
-        model, features = self._model_and_features(X, embeddings)
-        return model.predict(features)
-
-    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Predict the probability of each class."""
-        model, features = self._model_and_features(X, embeddings)
-        return model.predict_proba(features)
-
-    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Predict the logarithm of the probability of each class."""
-        model, features = self._model_and_features(X, embeddings)
-        return model.predict_log_proba(features)
-
-    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Compute the linear predictor of each text."""
-        model, features = self._model_and_features(X, embeddings)
-        return model.decision_function(features)
 
     def _model_and_features(self, X: Iterable[str], embeddings: Any) -> tuple[LogisticPredictions, Any]:
         """Return the linear model and the features of the texts, with embeddings if it uses them."""
@@ -289,17 +388,8 @@ class FittedTextModel:
         vectorizer.n_jobs, vectorizer.verbose = checks.threads(self.n_jobs), self.verbose
         return vectorizer
 
-    def explain(self, text: str, embedding: Any = None) -> Explanation:
-        """Explain the prediction for one text."""
-        if self.head is None:
-            refuse_embeddings(embedding)
-            return explain_text(self.vectorizer, self.model, text)
-        given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
-        E = self.head.embeddings(check_texts([text]), given, self.embedder, shown=bool(self.verbose))
-        return explain_text(self.vectorizer, ModelWithHead(self.model, self.head), text, E)
-
-    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
-        """List the n-grams with the strongest influence on each class."""
+    def _top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
+        """Return what ``top_features`` does."""
         ngrams = self.vectorizer.ngrams_
         typical = ngrams.mean_values if len(ngrams.mean_values) else np.ones(1)
         # v √(f (1 - f)), where f is the feature's share of the texts and v its typical value, is the standard
@@ -358,8 +448,7 @@ class FittedTextModel:
         model = FittedLogistic(classes, coef, intercept, state["multi_class"], d)
         vars(model).update(state["chosen"])  # for estimators, and for another file
         head = EmbeddingHead.from_state(state["embedding"], rows) if "embedding" in state else None
-        fitted = cls(vectorizer, model, None, Summary(**state["summary"]), head)
-        fitted.settings = settings
+        fitted = cls(vectorizer, model, None, Summary(**state["summary"]), head, settings)
         return fitted._with_columns(state)
 
     def _with_columns(self, state: dict[str, Any]) -> Self:

@@ -1,26 +1,23 @@
 """Base class of the text classifiers, estimators that hold a fitted text model; and their files."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from copy import copy
 from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
 
-import numpy as np
 from sklearn.base import ClassifierMixin
 
 from dropglm.base import checks
 from dropglm.base.errors import InputTypeError
-from dropglm.text.explanation import Explanation, NgramWeight
 from dropglm.text.file_contents import MODELS
-from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
+from dropglm.text.fitted_model import AnyTextModel, FittedTextModel, load_fitted_model
 from dropglm.text.ngrams.vectorizer import TextEstimator
 
 Estimator = TypeVar("Estimator")
 
 
-class TextModel(ClassifierMixin, TextEstimator, ABC):
+class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
     """A text classifier; once fitted, it has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_``.
 
     ``TextClassifier`` and ``OnlineTextClassifier`` derive from it.
@@ -94,11 +91,6 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         return self._fitted_model().model
 
     @property
-    def classes_(self) -> np.ndarray:
-        """The classes, sorted."""
-        return self._fitted_model().classes_
-
-    @property
     def summary_(self) -> Any:
         """What was learnt from, and how well."""
         return self._fitted_model().summary_
@@ -107,115 +99,6 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
     def n_features_in_(self) -> int:
         """Number of n-grams, or of columns to which n-grams are hashed."""
         return int(self.model_.n_features_in_)
-
-    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Predict the most probable class of each text.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts.
-        embeddings : array-like of shape (n, k), default=None
-            Embeddings of the texts, if the model was trained with embeddings; None means those of its
-            embedder.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Classes.
-        """
-        return self._fitted_model().predict(X, embeddings)
-
-    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts.
-        embeddings : array-like of shape (n, k), default=None
-            As in ``predict``.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Columns are in the order of ``classes_``.
-        """
-        return self._fitted_model().predict_proba(X, embeddings)
-
-    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts.
-        embeddings : array-like of shape (n, k), default=None
-            As in ``predict``.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Columns are in the order of ``classes_``.
-        """
-        return self._fitted_model().predict_log_proba(X, embeddings)
-
-    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
-        """Compute the linear predictor of each text.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts.
-        embeddings : array-like of shape (n, k), default=None
-            As in ``predict``.
-
-        Returns
-        -------
-        ndarray of shape (n,) for two classes, else (n, K)
-            For two classes, positive values favour ``classes_[1]``.
-        """
-        return self._fitted_model().decision_function(X, embeddings)
-
-    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
-        """List the n-grams with the strongest influence on each class.
-
-        Parameters
-        ----------
-        k : int, default=10
-            Number of n-grams per class.
-
-        Returns
-        -------
-        dict
-            Maps each class to at most k pairs (ngram, weight), the most important first. The weight is what
-            the n-gram typically adds to the predictor of the class, in a text that contains it: its
-            coefficient times the mean value of the feature in such texts. It is positive. N-grams are ranked
-            by the weight times √(f (1 - f)), where f is the share of the texts that contain the n-gram;
-            this favours frequent n-grams. Hashed n-grams are not counted; they are ranked by how far their
-            coefficients are from 0, in standard errors. N-grams with punctuation come after all those of
-            words only.
-        """
-        return self._fitted_model().top_features(k)
-
-    def explain(self, text: str, embedding: Any = None) -> Explanation:
-        """Explain the prediction for one text.
-
-        Parameters
-        ----------
-        text : str
-            The text.
-        embedding : array-like of shape (k,), default=None
-            The embedding of the text, if the model was trained with embeddings; None means that of its
-            embedder.
-
-        Returns
-        -------
-        Explanation
-            What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
-            the difference between the predictors of the predicted class and of the runner-up.
-        """
-        return self._fitted_model().explain(text, embedding)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that contains data only, no code.

@@ -265,6 +265,6 @@ class OnlineTextClassifier(TextModel):
         classifier._fitted = OnlineTextModel(
             as_estimator(fitted.vectorizer, kind),
             as_estimator(fitted.model, OnlineLogisticRegression),
-            fitted.counts,
+            counts=fitted.counts,
         )
         return classifier

@@ -83,6 +83,7 @@ class OnlineSummary:
         return "\n".join(f"{heading:<18}{statement}" for heading, statement in self.lines())
 
 
+@dataclass(eq=False, repr=False)
 class OnlineTextModel(FittedTextModel):
     """A text model that learns text by text; its settings are those of its vectorizer and of its model.
 
@@ -98,10 +99,7 @@ class OnlineTextModel(FittedTextModel):
 
     kind = "OnlineTextClassifier"
     model: OnlineModel
-
-    def __init__(self, vectorizer: Any, model: OnlineModel, counts: np.ndarray | None = None) -> None:
-        super().__init__(vectorizer, model)
-        self.counts = np.empty(0, np.int64) if counts is None else counts
+    counts: np.ndarray = field(default_factory=partial(np.empty, 0, np.int64))
 
     @classmethod
     def new(
@@ -111,13 +109,11 @@ class OnlineTextModel(FittedTextModel):
         model: type[OnlineModel] = OnlineModel,
     ) -> Self:
         """Return a model of hashed n-grams with these settings, which has not seen any texts."""
-        ngrams, steps = (
+        ngrams, steps, run = (
             {name: settings[name] for name in names if name in settings}
-            for names in (("bits", *NGRAMS, "n_jobs", "verbose"), STEPS)
+            for names in (("bits", *NGRAMS), STEPS, ("n_jobs", "verbose"))
         )
-        new = cls(features(**ngrams), model(**steps))
-        new.n_jobs, new.verbose = settings.get("n_jobs"), settings.get("verbose", 0)
-        return new
+        return cls(features(**ngrams, **run), model(**steps), **run)
 
     @classmethod
     def start_from(cls, fitted: FittedTextModel, model: OnlineModel) -> Self:
@@ -125,7 +121,7 @@ class OnlineTextModel(FittedTextModel):
         if fitted.head is not None:
             raise InputError("The classifier was trained with embeddings, which an online model cannot use.")
         model._start_from(fitted.model)
-        return cls(fitted.vectorizer, model, np.zeros(len(fitted.classes_), np.int64))
+        return cls(fitted.vectorizer, model, counts=np.zeros(len(fitted.classes_), np.int64))
 
     @property
     def current_settings(self) -> dict[str, Any]:
@@ -159,10 +155,10 @@ class OnlineTextModel(FittedTextModel):
             progressive_log_loss=model.progressive_log_loss_ if has_learnt else None,
         )
 
-    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
-        """List the n-grams with the strongest influence on each class."""
+    def _top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
+        """Return what ``top_features`` does."""
         if not isinstance(self.vectorizer, HashedFeatures):
-            return super().top_features(k)
+            return super()._top_features(k)
         # Most hashed columns have not occurred, and are left out. The others are ranked by weight times √s_j,
         # since their frequencies are not counted: the sum s_j is close to the information that the texts hold
         # about a weight, so this is its distance from 0 in standard errors. A rule with the same step size

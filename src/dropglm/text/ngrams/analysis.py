@@ -7,30 +7,36 @@ words are dropped after texts are split. Texts are checked, and read in chunks o
 
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
+from itertools import chain
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.encoded_texts import EncodedTexts
+from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
 from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
 from dropglm.text.ngrams.tokens import (
     RUNS,
-    FunctionTokenizer,
-    PreparedTexts,
+    WORDS_AND_PUNCTUATION,
     Preprocessor,
+    Runs,
     TokenBuffers,
-    Tokenizer,
     Tokens,
     accent_function,
+    clean,
     compile_pattern,
     encode_strings,
+    keys_of,
+    scanner,
+    split_texts,
 )
 
 # Characters per thread that are read before they are counted.
@@ -40,13 +46,16 @@ TEXTS_AT_A_TIME = 256  # texts that are checked at a time
 OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NgramSettings:
-    """Features with settings ``ngram_range``, ``lowercase``, ``token_pattern`` and ``strip_html``."""
+    """Features with a setting ``ngram_range``, settings of tokens, and settings of how they are computed."""
 
-    ngram_range: tuple[int, int]
-    lowercase: bool
-    token_pattern: Any
-    strip_html: bool
+    ngram_range = (1, 2)  # a field of the derived classes, which decide on its place and its default
+    lowercase: bool = True
+    token_pattern: str | None = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def tokenize(self, text: str) -> list[str]:
         """Split one text into tokens.
@@ -80,7 +89,7 @@ class NgramSettings:
         checks.yes_or_no(self.strip_html, "strip_html")
         return int(n[0]), int(n[1])
 
-    def _tokenizer(self) -> Any:
+    def _tokenizer(self) -> "Tokenizer":
         preprocess = Preprocessor(bool(self.lowercase), bool(self.strip_html))
         return Tokenizer(self.token_pattern, preprocess)
 
@@ -267,6 +276,7 @@ class Chain:
         return text
 
 
+UNCHANGED = Chain(())
 # Those of scikit-learn, copied so that predictions need not import it
 _ENGLISH = """
 a about above across after afterwards again against all almost alone along already also although always am
@@ -292,49 +302,114 @@ yourselves
 STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
 
 
-class TokenSource(Protocol):
-    """Something that splits texts into tokens."""
+class SplitTexts(NamedTuple):
+    """Texts that Python has split."""
 
-    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
-        """Return texts that can be split on any thread."""
-
-    def words(self, text: Any) -> list[str]:
-        """Return the tokens of one text as strings."""
-
-
-class PreparedWithStopWords(NamedTuple):
-    """Texts from which stop words are dropped after they are split."""
-
-    texts: PreparedTexts
-    stop_words: tuple[np.ndarray, ...]  # their hash table and letters, as ``drop_tokens`` takes them
+    whole: Tokens
 
     @property
     def cost(self) -> np.ndarray:
-        """Cumulative length."""
-        return self.texts.cost
+        """Cumulative number of tokens."""
+        return np.append(0, np.cumsum(self.whole.counts))
 
     def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
-        """Return the tokens of texts first to last - 1 that are not stop words."""
-        tokens = self.texts.tokens(first, last, room)
-        drop_tokens(tokens, *self.stop_words)
+        """Return the tokens of texts first to last - 1."""
+        return self.whole._replace(first=self.whole.first[first:last], counts=self.whole.counts[first:last])
+
+
+class ScannedTexts(NamedTuple):
+    """Texts that compiled code preprocesses and splits, on any thread."""
+
+    texts: Sequence[str]
+    preprocess: Preprocessor
+    runs: Runs
+    stop_words: tuple[np.ndarray, ...]  # their hash table and letters for ``drop_tokens``, or nothing
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative number of characters."""
+        return np.append(0, np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts))))
+
+    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
+        """Return the tokens of texts first to last - 1, which are stored in the room."""
+        texts = EncodedTexts.of(self.texts[first:last])
+        room.reserve(texts.size)
+        texts = clean(texts, self.preprocess, room.letters)
+        room.reserve(texts.size)  # accents and lower case can take more bytes
+        firsts, counts = np.empty((2, last - first), np.int64)
+        found = firsts, counts, tuple(room.words)
+        split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self.runs), *found)
+        tokens = Tokens(texts.letters, firsts, counts, *room.words)
+        if self.stop_words:
+            drop_tokens(tokens, *self.stop_words)
         return tokens
 
 
-class WithoutStopWords:
-    """Splits texts with another tokenizer and drops the stop words."""
+PreparedTexts = SplitTexts | ScannedTexts
 
-    def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str]) -> None:
-        self.tokenizer, self.stop_words = tokenizer, stop_words
-        strings = encode_strings(sorted(stop_words))
-        self.table = *token_table(*strings), *strings
+
+class Tokenizer:
+    """Preprocesses texts, splits them and drops stop words.
+
+    Parameters
+    ----------
+    split : str, compiled pattern or callable
+        A pattern of tokens, or a function from a preprocessed text to its tokens.
+    preprocess : callable
+        What is applied to a text first.
+    stop_words : frozenset of str
+        Tokens to drop.
+    """
+
+    def __init__(
+        self,
+        split: Any,
+        preprocess: Callable[[Any], Any] = UNCHANGED,
+        stop_words: frozenset[str] = frozenset(),
+    ) -> None:
+        self.function = split if callable(split) else compile_pattern(split).findall
+        self.runs = None if callable(split) else RUNS.get(split)
+        self.preprocess, self.stop_words = preprocess, stop_words
+        self.stop_table: tuple[np.ndarray, ...] = ()
+        if stop_words and self.runs is not None:
+            strings = encode_strings(sorted(stop_words))
+            self.stop_table = *token_table(*strings), *strings
 
     def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
-        """Return texts that can be split on any thread."""
-        return PreparedWithStopWords(self.tokenizer.prepare(texts), self.table)
+        """Return texts that can be split on any thread; functions of the user are called on this one."""
+        preprocess = self.preprocess
+        if self.runs is None:
+            return SplitTexts(tokens_of_lists([self.words(text) for text in texts]))
+        if not (isinstance(preprocess, Preprocessor) and preprocess.is_built_in):
+            texts = [preprocess(text) for text in texts]
+            preprocess = Preprocessor(lowercase=False, strip_html=False)
+        return ScannedTexts(texts, preprocess, self.runs, self.stop_table)
+
+    def split(self, texts: Sequence[Any], room: TokenBuffers | None = None) -> Tokens:
+        """Return the tokens of all texts."""
+        return self.prepare(texts).tokens(0, len(texts), room or TokenBuffers())
 
     def words(self, text: Any) -> list[str]:
-        """Return the tokens of one text that are not stop words."""
-        return drop_words(self.stop_words, self.tokenizer.words(text))
+        """Return the tokens of one text as strings."""
+        tokens = self.function(self.preprocess(text))
+        return drop_words(self.stop_words, tokens) if self.stop_words else list(tokens)
+
+
+def tokens_of_lists(found: Sequence[list[str]]) -> Tokens:
+    """Return the tokens of texts, given as one list of strings per text."""
+    counts = np.fromiter(map(len, found), np.int64, len(found))
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    # Tokens repeat: to number them takes less time than to encode each of them.
+    numbers = np.fromiter(map(number.__getitem__, chain.from_iterable(found)), np.int64, counts.sum())
+    for token in number:
+        if not isinstance(token, str):
+            raise InputTypeError(f"tokenizer and analyzer must return lists of strings, got {token!r}.")
+    letters, ends = encode_strings(list(number))
+    keys = np.empty(len(number), np.int64)
+    keys_of(letters, ends, keys)
+    start, stop = ends[:-1][numbers], ends[1:][numbers]
+    return Tokens(letters, np.cumsum(counts) - counts, counts, start, stop, keys[numbers])
 
 
 def stop_word_set(stop_words: Any) -> frozenset[str] | None:
@@ -367,7 +442,7 @@ def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], l
         warnings.warn(
             "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words "
             f"generated tokens {sorted(tokens - stop_words)} not in stop_words.",
-            stacklevel=5,
+            stacklevel=stacklevel(),
         )
 
 
@@ -381,18 +456,11 @@ INPUTS: dict[str, Callable[[Any], Any]] = {
     "file": lambda document: document.read(),
     "filename": _read_path,
 }
-# Besides ngram_range and stop_words, what the n-grams of a text depend on.
-ANALYSIS = (
-    "lowercase",
-    "token_pattern",
-    "strip_html",
-    "strip_accents",
-    "analyzer",
-    "preprocessor",
-    "tokenizer",
-)
+# The n-grams of a document depend on the other settings; not on how it is read, nor on how they are computed.
+NOT_ANALYSIS = ("input", "encoding", "decode_error", "n_jobs", "verbose")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextAnalysis(NgramSettings):
     """Features with scikit-learn's settings for the analysis of texts.
 
@@ -400,15 +468,14 @@ class TextAnalysis(NgramSettings):
     ``build_analyzer``.
     """
 
-    analyzer: Any
-    preprocessor: Any
-    tokenizer: Any
-    stop_words: Any
-    strip_accents: Any
-    input: str
-    encoding: str
-    decode_error: str
-    verbose: int
+    strip_accents: str | Callable[[str], str] | None = None
+    stop_words: str | Iterable[str] | None = None
+    analyzer: str | Callable[[Any], Iterable[str]] = "word"
+    preprocessor: Callable[[Any], str] | None = None
+    tokenizer: Callable[[str], Iterable[str]] | None = None
+    input: str = "content"
+    encoding: str = "utf-8"
+    decode_error: str = "strict"
 
     def decode(self, doc: Any) -> Any:
         """Return a document as text: read the file, if ``input`` says so, and decode bytes.
@@ -439,7 +506,7 @@ class TextAnalysis(NgramSettings):
             return self.preprocessor
         return Preprocessor(bool(self.lowercase), bool(self.strip_html), accent_function(self.strip_accents))
 
-    def build_tokenizer(self) -> Callable[[str], list[str]]:
+    def build_tokenizer(self) -> Callable[[str], Iterable[str]]:
         """Return the function that splits a preprocessed text.
 
         Returns
@@ -491,18 +558,14 @@ class TextAnalysis(NgramSettings):
             and not self._overrides("build_analyzer")
         )
 
-    def _tokenizer(self) -> TokenSource:
+    def _tokenizer(self) -> Tokenizer:
         if self._overrides("build_analyzer"):
-            return FunctionTokenizer(self.build_analyzer())
+            return Tokenizer(self.build_analyzer())
         if not self._splits_words():
-            return FunctionTokenizer(Chain(tuple(self._steps())))
-        preprocess, stop_words = self.build_preprocessor(), self.get_stop_words()
-        tokenizer: TokenSource
-        if self.tokenizer is not None or self._overrides("build_tokenizer"):
-            tokenizer = FunctionTokenizer(Chain((preprocess, self.build_tokenizer())))
-        else:
-            tokenizer = Tokenizer(self.token_pattern, preprocess)
-        return WithoutStopWords(tokenizer, stop_words) if stop_words else tokenizer
+            return Tokenizer(Chain(tuple(self._steps())))
+        own = self.tokenizer is not None or self._overrides("build_tokenizer")
+        split = self.build_tokenizer() if own else self.token_pattern
+        return Tokenizer(split, self.build_preprocessor(), self.get_stop_words() or frozenset())
 
     def _chunks(self, X: Any, threads: int) -> Iterator[list[Any]]:
         """Yield the decoded documents in lists; functions of the user may accept other objects than texts."""
@@ -516,7 +579,8 @@ class TextAnalysis(NgramSettings):
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings on which the n-grams of a text depend; functions by their names."""
-        named = {name: _value_or_name(getattr(self, name)) for name in ANALYSIS}
+        names = [field.name for field in fields(TextAnalysis) if field.name not in NOT_ANALYSIS]
+        named = {name: _value_or_name(getattr(self, name)) for name in names}
         return named | {"ngram_range": tuple(self.ngram_range), "stop_words": self.get_stop_words()}
 
     def _check_analysis(self) -> tuple[int, int]:
@@ -546,7 +610,9 @@ class TextAnalysis(NgramSettings):
         for name, reason in ignored.items():
             value = getattr(self, name)
             if value is not None and not (name in defaults and value in defaults[name]):
-                warnings.warn(f"The parameter {name!r} will not be used since {reason}.", stacklevel=4)
+                warnings.warn(
+                    f"The parameter {name!r} will not be used since {reason}.", stacklevel=stacklevel()
+                )
         stop_words = self.get_stop_words()
         if stop_words and self._splits_words():
             tokenize = Chain((self.build_preprocessor(), self.build_tokenizer()))

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.model_files import LARGEST
 from dropglm.base.registry import lookup
 from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
 from dropglm.text.ngrams import counting
-from dropglm.text.ngrams.analysis import TextAnalysis
+from dropglm.text.ngrams.analysis import PreparedTexts, TextAnalysis
 from dropglm.text.ngrams.counting import NONE, NgramRows
 from dropglm.text.ngrams.counts import (
     CountedNgrams,
     FrequentNgrams,
+    NgramTrie,
     copy_strings,
     find_byte,
     sorted_rows,
@@ -27,8 +28,6 @@ from dropglm.text.ngrams.counts import (
 )
 from dropglm.text.ngrams.tokens import (
     BYTES_PER_PIECE,
-    WORDS_AND_PUNCTUATION,
-    PreparedTexts,
     TokenBuffers,
     Tokens,
     compile_pattern,
@@ -38,6 +37,16 @@ from dropglm.text.ngrams.tokens import (
 
 # Sums over entries are split into at most so many pieces, of at least so many entries.
 PIECES, ENTRIES_PER_PIECE = 8, 1 << 20
+
+
+# The arrays of a vocabulary, by their names in model files
+IN_FILES = {
+    "letters": "_letters",
+    "ends": "_ends",
+    "spelling": "_spelling",
+    "texts": "document_counts",
+    "values": "mean_values",
+}
 
 
 class HashTables(NamedTuple):
@@ -50,20 +59,16 @@ class HashTables(NamedTuple):
     columns: tuple[np.ndarray, np.ndarray]
 
 
+@dataclass(eq=False, repr=False)
 class Vocabulary:
     """The n-grams that are features, one per column.
 
     Parameters
     ----------
-    letters, ends : ndarray
+    _letters, _ends : ndarray
         The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
-    spelling : ndarray of shape (n_features, largest n)
+    _spelling : ndarray of shape (n_features, largest n)
         The token numbers of each feature, padded with -1.
-    document_counts : ndarray of shape (n_features,)
-        Number of texts in the fit that contain each feature.
-
-    Attributes
-    ----------
     document_counts : ndarray of shape (n_features,)
         Number of texts in the fit that contain each feature.
     mean_values : ndarray of shape (n_features,), or empty
@@ -71,14 +76,11 @@ class Vocabulary:
         it; empty if all of them are 1.
     """
 
-    def __init__(
-        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, document_counts: np.ndarray
-    ) -> None:
-        self.mean_values = np.empty(0, np.float32)
-        self._letters = letters
-        self._ends = ends
-        self._spelling = spelling
-        self.document_counts = document_counts
+    _letters: np.ndarray
+    _ends: np.ndarray
+    _spelling: np.ndarray
+    document_counts: np.ndarray
+    mean_values: np.ndarray = field(default_factory=partial(np.empty, 0, np.float32))
 
     @classmethod
     def _from_names(cls, names: Sequence[str], longest: int) -> Self:
@@ -118,25 +120,16 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, np.ndarray]:
         """Leave out the hash tables, which are rebuilt when needed."""
-        names = ("_letters", "_ends", "_spelling", "document_counts", "mean_values")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in IN_FILES.values()}
 
     def _to_state(self) -> dict[str, np.ndarray]:
         """Return the arrays for a model file."""
-        return {
-            "letters": self._letters,
-            "ends": self._ends,
-            "spelling": self._spelling,
-            "texts": self.document_counts,
-            "values": self.mean_values,
-        }
+        return {key: getattr(self, name) for key, name in IN_FILES.items()}
 
     @classmethod
     def _from_state(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild a vocabulary from a model file, after checking its arrays: the kernels trust them."""
-        letters, ends, spelling, counts, values = (
-            state[name] for name in ("letters", "ends", "spelling", "texts", "values")
-        )
+        letters, ends, spelling, counts, values = (state[key] for key in IN_FILES)
         words, longest = len(ends) - 1, spelling.shape[-1]
         if not (
             words >= 0
@@ -154,8 +147,7 @@ class Vocabulary:
             and not ((spelling[:, :-1] == NONE) & (spelling[:, 1:] != NONE)).any()
         ):
             raise InputError("the arrays of the vocabulary are inconsistent")
-        vocabulary = cls(letters, ends, spelling, counts)
-        vocabulary.mean_values = values
+        vocabulary = cls(letters, ends, spelling, counts, values)
         if len(set(vocabulary._words)) < words:  # decoding them raises unless the letters are UTF-8
             raise InputError("a word is twice in the vocabulary")  # many would make the hash table slow
         return vocabulary
@@ -409,21 +401,8 @@ class NgramFeatures(TextAnalysis):
     norm: str | None = None
     idf_power: float = 1.0
     ngram_weight: float = 1.0
-    lowercase: bool = True
-    token_pattern: str | None = WORDS_AND_PUNCTUATION
-    strip_html: bool = True
-    strip_accents: str | Callable[[str], str] | None = None
-    stop_words: str | Iterable[str] | None = None
-    analyzer: str | Callable[[Any], Iterable[str]] = "word"
-    preprocessor: Callable[[Any], str] | None = None
-    tokenizer: Callable[[str], Iterable[str]] | None = None
     vocabulary: Mapping[str, int] | Iterable[str] | None = None
-    input: str = "content"
-    encoding: str = "utf-8"
-    decode_error: str = "strict"
     dtype: Any = np.float32
-    n_jobs: int | None = None
-    verbose: int = 0
     ngrams_: Vocabulary = field(init=False)
     n_texts_: int = field(init=False)
     _tfidf: counting.Weighting = field(init=False)
@@ -492,8 +471,7 @@ class NgramFeatures(TextAnalysis):
         vocabulary = self._vocabulary()
         checks.fitted(self, "_tfidf")
         threads = checks.threads(self.n_jobs)
-        rows = self._find(self._chunks(X, threads), vocabulary)
-        matrix = self._to_matrix(rows, [vocabulary._tables.columns], self._tfidf.factors.dtype)
+        matrix = self._find(self._chunks(X, threads), vocabulary, self._tfidf.factors.dtype)
         self._tfidf.apply(matrix, threads)
         return matrix
 
@@ -501,7 +479,11 @@ class NgramFeatures(TextAnalysis):
         """Check the settings and warn of odd ones."""
         self._check()
         self._warn_of_settings()
-        self._warn_of_integers()
+        if self._value_type() != np.dtype(self.dtype):
+            warnings.warn(
+                "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
+                stacklevel=stacklevel(),
+            )
 
     def _check(self) -> tuple[int, int]:
         """Check all settings; return the smallest and the largest n."""
@@ -517,13 +499,18 @@ class NgramFeatures(TextAnalysis):
 
     def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> counting.Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
-        selection, threads = self._selection(), checks.threads(self.n_jobs)
+        selection = self._selection()
         counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
-        n, (shortest, _) = counted.n_texts, self._check_analysis()
-        candidates = counted.trie.frequent_ngrams(shortest, partial(selection.document_range, n), n)
+        numbers = self._select(counted.trie, counted.n_texts)
+        return [] if rows is None else counted.columns_of(numbers, checks.threads(self.n_jobs))
+
+    def _select(self, trie: NgramTrie, n_texts: int) -> np.ndarray:
+        """Select features among the n-grams of all texts; return their numbers in the trie."""
+        (shortest, _), selection = self._check_analysis(), self._selection()
+        candidates = trie.frequent_ngrams(shortest, partial(selection.document_range, n_texts), n_texts)
         vocabulary, chosen = selection.select(candidates)
-        self._set_vocabulary(vocabulary, n)
-        return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
+        self._set_vocabulary(vocabulary, n_texts)
+        return candidates.numbers[chosen]
 
     def _count(
         self,
@@ -548,8 +535,8 @@ class NgramFeatures(TextAnalysis):
         n = self._each_piece(count, self._chunks(X, threads), threads)
         return CountedNgrams.of(counters.made or [counters.make()], n, threads, fewest(n))
 
-    def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
-        """Look up the n-grams of the texts in the vocabulary."""
+    def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary, dtype: np.dtype) -> Any:
+        """Look up the n-grams of the texts in the vocabulary; return the matrix of counts."""
         (shortest, _), threads = self._check_analysis(), checks.threads(self.n_jobs)
         rooms, rows = PerThread(TokenBuffers), NgramRows()
         len(vocabulary._tables.word_keys)  # built once, before several threads need them
@@ -563,7 +550,7 @@ class NgramFeatures(TextAnalysis):
                 rows.add(first_text, codes[: start[-1]], start, 0)
 
         self._each_piece(find, chunks, threads)
-        return rows
+        return self._to_matrix(rows, [vocabulary._tables.columns], dtype)
 
     def _each_piece(
         self,
@@ -590,8 +577,7 @@ class NgramFeatures(TextAnalysis):
         texts, n = np.zeros(len(vocabulary), np.int64), 0
         chunks = self._chunks(X, checks.threads(self.n_jobs))
         for batch in [chunks] if keep else ([chunk] for chunk in chunks):
-            rows = self._find(batch, vocabulary)
-            matrix = self._to_matrix(rows, [vocabulary._tables.columns], self._value_type())
+            matrix = self._find(batch, vocabulary, self._value_type())
             texts += np.bincount(matrix.indices, minlength=len(vocabulary))
             n += matrix.shape[0]
         self._set_vocabulary(vocabulary._with_counts(texts), n)
@@ -614,7 +600,7 @@ class NgramFeatures(TextAnalysis):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not "
                 "be matched with any documents.",
-                stacklevel=3,
+                stacklevel=stacklevel(),
             )
         return vocabulary
 
@@ -668,13 +654,6 @@ class NgramFeatures(TextAnalysis):
         checks.positive(self.ngram_weight, "ngram_weight")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
             raise InputTypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
-
-    def _warn_of_integers(self) -> None:
-        if self._value_type() != np.dtype(self.dtype):
-            warnings.warn(
-                "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
-                stacklevel=4,
-            )
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values and n-grams, and the words that are in no feature."""

@@ -1,7 +1,7 @@
 """Features that are hashed n-grams, and the names of their columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from dropglm.core.maths.compile import inlined, kernel, kernel_helper
 from dropglm.core.maths.instructions import prefetch
 from dropglm.text.ngrams.analysis import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.ngrams.counting import mix
-from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION, TokenBuffers, compile_pattern
+from dropglm.text.ngrams.tokens import TokenBuffers, compile_pattern
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)  # the bit of a mark that says that the column has a name
@@ -272,12 +272,6 @@ class HashedFeatures(NgramSettings):
 
     bits: int = 20
     ngram_range: tuple[int, int] = (1, 2)
-    _: KW_ONLY
-    lowercase: bool = True
-    token_pattern: str = WORDS_AND_PUNCTUATION
-    strip_html: bool = True
-    n_jobs: int | None = None
-    verbose: int = 0
     ngrams_: Buckets = field(init=False)
     n_texts_: int = field(init=False)
 
@@ -310,7 +304,7 @@ class HashedFeatures(NgramSettings):
 
     def _hash_and_name(self, X: Iterable[str]) -> Iterator[BinaryRows]:
         """Yield the rows of the texts, and name the columns after their n-grams in ``ngrams_``."""
-        if not hasattr(self, "ngrams_"):
+        if len(getattr(self, "ngrams_", ())) != self._check()[2]:
             self._forget_names()
         for hashed in self._hash(X, self.ngrams_, self.n_texts_):
             self._add(hashed)

@@ -16,18 +16,17 @@ over single characters.
 import re
 import sys
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, pairwise
-from typing import Any, NamedTuple, Protocol
+from itertools import pairwise
+from typing import Any, NamedTuple
 from unicodedata import combining, normalize
 
 import numpy as np
 
 from dropglm.base.encoded_texts import SPARE, EncodedTexts
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError
 from dropglm.base.registry import lookup
 from dropglm.core.maths.compile import inlined, kernel, kernel_helper
 from dropglm.core.maths.instructions import bytes_between, copy_bytes, copy_lowered, lowest_bit, packed_bytes
@@ -441,56 +440,6 @@ class TokenBuffers:
             self.words = np.empty((3, size * 5 // 4), np.int64)
 
 
-class PreparedTexts(Protocol):
-    """Texts for which Python has done its part, so that compiled code can split them on any thread."""
-
-    @property
-    def cost(self) -> np.ndarray:
-        """Cumulative length; n + 1 numbers for n texts."""
-
-    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
-        """Return the tokens of texts first to last - 1; they may be stored in the room."""
-
-
-class SplitTexts(NamedTuple):
-    """Texts that Python has split."""
-
-    whole: Tokens
-
-    @property
-    def cost(self) -> np.ndarray:
-        """Cumulative number of tokens."""
-        return np.append(0, np.cumsum(self.whole.counts))
-
-    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
-        """Return the tokens of texts first to last - 1."""
-        return self.whole._replace(first=self.whole.first[first:last], counts=self.whole.counts[first:last])
-
-
-class ScannedTexts(NamedTuple):
-    """Texts that compiled code preprocesses and splits."""
-
-    texts: Sequence[str]
-    preprocess: Preprocessor
-    runs: Runs
-
-    @property
-    def cost(self) -> np.ndarray:
-        """Cumulative number of characters."""
-        return np.append(0, np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts))))
-
-    def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
-        """Return the tokens of texts first to last - 1."""
-        texts = EncodedTexts.of(self.texts[first:last])
-        room.reserve(texts.size)
-        texts = clean(texts, self.preprocess, room.letters)
-        room.reserve(texts.size)  # accents and lower case can take more bytes
-        firsts, counts = np.empty((2, last - first), np.int64)
-        found = firsts, counts, tuple(room.words)
-        split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self.runs), *found)
-        return Tokens(texts.letters, firsts, counts, *room.words)
-
-
 def scanner(texts: EncodedTexts, runs: Runs) -> tuple[np.ndarray, tuple[bool, bool, int]]:
     """Return ``classes`` and ``runs`` of ``text_tokens`` for these texts."""
     # The table of all characters takes 0.1 s, that of the first 65,536 a fortieth of it.
@@ -508,68 +457,6 @@ def character_classes(runs: Runs, size: int = ALL) -> np.ndarray:
         for match in re.finditer(f"(?:{pattern})+", everything) if pattern else ():
             table[match.start() : match.end()] = number
     return table
-
-
-class Tokenizer:
-    """Preprocesses texts and splits them into the matches of a pattern.
-
-    ``prepare`` is for the thread of the caller, since functions of the user may be called.
-    """
-
-    def __init__(self, token_pattern: Any, preprocess: Callable[[Any], str]) -> None:
-        self.pattern = compile_pattern(token_pattern)
-        self.runs = RUNS.get(token_pattern)
-        self.preprocess = preprocess
-
-    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
-        """Return texts that can be split on any thread."""
-        preprocess = self.preprocess
-        if self.runs is not None and isinstance(preprocess, Preprocessor) and preprocess.is_built_in:
-            return ScannedTexts(texts, preprocess, self.runs)
-        cleaned = [preprocess(text) for text in texts]
-        if self.runs is not None:
-            return ScannedTexts(cleaned, Preprocessor(lowercase=False, strip_html=False), self.runs)
-        return SplitTexts(tokens_of_lists([self.pattern.findall(text) for text in cleaned]))
-
-    def split(self, texts: Sequence[Any], room: TokenBuffers | None = None) -> Tokens:
-        """Return the tokens of all texts."""
-        return self.prepare(texts).tokens(0, len(texts), room or TokenBuffers())
-
-    def words(self, text: Any) -> list[str]:
-        """Return the tokens of one text as strings."""
-        return [str(token) for token in self.pattern.findall(self.preprocess(text))]
-
-
-class FunctionTokenizer:
-    """Splits texts by calling a Python function, which returns the tokens of one text as strings."""
-
-    def __init__(self, function: Callable[[Any], Iterable[str]]) -> None:
-        self.function = function
-
-    def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
-        """Return texts that are split already."""
-        return SplitTexts(tokens_of_lists([list(self.function(text)) for text in texts]))
-
-    def words(self, text: Any) -> list[str]:
-        """Return the tokens of one text."""
-        return list(self.function(text))
-
-
-def tokens_of_lists(found: Sequence[list[str]]) -> Tokens:
-    """Return the tokens of texts, given as one list of strings per text."""
-    counts = np.fromiter(map(len, found), np.int64, len(found))
-    number: defaultdict[str, int] = defaultdict()
-    number.default_factory = number.__len__
-    # Tokens repeat: to number them takes less time than to encode each of them.
-    numbers = np.fromiter(map(number.__getitem__, chain.from_iterable(found)), np.int64, counts.sum())
-    for token in number:
-        if not isinstance(token, str):
-            raise InputTypeError(f"tokenizer and analyzer must return lists of strings, got {token!r}.")
-    letters, ends = encode_strings(list(number))
-    keys = np.empty(len(number), np.int64)
-    keys_of(letters, ends, keys)
-    start, stop = ends[:-1][numbers], ends[1:][numbers]
-    return Tokens(letters, np.cumsum(counts) - counts, counts, start, stop, keys[numbers])
 
 
 def compile_pattern(pattern: Any) -> re.Pattern[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from copy import copy
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +27,23 @@ class TextEstimator(BaseEstimator):
         return tags
 
 
-# Like those of scikit-learn, they have no set_output: a data frame cannot hold a sparse matrix.
-class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class TextTransformer(TransformerMixin, TextEstimator):
+    """A transformer of texts.
+
+    Like those of scikit-learn, it has no set_output: a data frame cannot hold a sparse matrix.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(auto_wrap_output_keys=None, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that the type of the output does not depend on the input."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class NgramVectorizer(NgramFeatures, TextTransformer):
     r"""Convert texts to a sparse matrix of n-grams.
 
     For the same settings the matrix is that of scikit-learn's ``CountVectorizer`` or ``TfidfVectorizer``,
@@ -154,11 +168,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         Self
             The estimator itself.
         """
-        self._begin_fit()
-        if self.vocabulary is None:
-            self._learn(X, None)
-        else:
-            self._count_given(X, keep=False)
+        self._fit_counts(X, keep=False)
         return self
 
     def fit_transform(self, X: Iterable[Any], y: Any = None) -> Any:
@@ -261,9 +271,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         total = NgramCounts.sum([counts] if isinstance(counts, NgramCounts) else counts)
         total.check_settings(self._settings())
         if self.vocabulary is None:
-            selection, n = self._selection(), total.n_texts
-            candidates = total.trie.frequent_ngrams(total.shortest, partial(selection.document_range, n), n)
-            self._set_vocabulary(selection.select(candidates)[0], n)
+            self._select(total.trie, total.n_texts)
         else:
             given = self._given_for_fit()
             texts = total.trie.texts_with(given._letters, given._ends, given._spelling, total.shortest)
@@ -295,13 +303,14 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         checks.fitted(self, "_tfidf")
         return sklearn_vectorizer(self)
 
-    def _fit_counts(self, X: Iterable[Any]) -> Any:
-        """Learn the vocabulary and return the matrix before it is weighted."""
+    def _fit_counts(self, X: Iterable[Any], *, keep: bool = True) -> Any:
+        """Learn the vocabulary; if ``keep``, return the matrix before it is weighted."""
         self._begin_fit()
         if self.vocabulary is not None:
-            return self._count_given(X, keep=True)
-        rows = NgramRows()
-        return self._to_matrix(rows, self._learn(X, rows), self._value_type())
+            return self._count_given(X, keep=keep)
+        rows = NgramRows() if keep else None
+        columns = self._learn(X, rows)
+        return None if rows is None else self._to_matrix(rows, columns, self._value_type())
 
     def _with_ngram_weight(self, counts: Any, ngram_weight: float) -> tuple[Self, Any]:
         """Return this fitted vectorizer with another weight of longer n-grams, and its matrix.
@@ -316,20 +325,8 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         vectorizer._tfidf.apply(matrix, checks.threads(self.n_jobs), counts.data)
         return vectorizer, matrix
 
-    def __init_subclass__(cls, auto_wrap_output_keys: Any = None, **options: Any) -> None:
-        """Leave out set_output in subclasses as well."""
-        super().__init_subclass__(auto_wrap_output_keys=auto_wrap_output_keys, **options)
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn that the output has the type ``dtype``, whatever the input."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-class NgramHasher(  # type: ignore[call-arg]
-    TransformerMixin, HashedFeatures, TextEstimator, auto_wrap_output_keys=None
-):
+class NgramHasher(HashedFeatures, TextTransformer):
     r"""Convert texts to a sparse matrix of hashed n-grams.
 
     An entry is 1 if the text contains an n-gram that is hashed to the column. There is nothing to fit, and
@@ -420,8 +417,6 @@ class NgramHasher(  # type: ignore[call-arg]
         Self
             The estimator itself.
         """
-        if len(getattr(self, "ngrams_", ())) != self._check()[2]:
-            self._forget_names()
         for _ in self._hash_and_name(X):
             pass
         return self
@@ -467,8 +462,7 @@ class NgramHasher(  # type: ignore[call-arg]
         return names
 
     def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn that there is nothing to fit, and that the output is float32."""
+        """Declare to scikit-learn that there is nothing to fit."""
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.transformer_tags.preserves_dtype = []
         return tags
