@@ -63,7 +63,7 @@ def compile_for(dtype: type) -> None:
 
 
 def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
-    """Return rows of (task, result) for one precision; the features are binary unless ``counts``."""
+    """Return rows of (task, result) for one precision; the features are binary unless ``merged_counts``."""
     compile_for(dtype)
     X = bigrams(dtype)
     n, d = X.shape

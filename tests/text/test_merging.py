@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dropglm import NgramVectorizer
 from dropglm.text.ngrams.analysis import Tokenizer
 from dropglm.text.ngrams.counting import NgramCounter
-from dropglm.text.ngrams.counts import CountedNgrams
+from dropglm.text.ngrams.merged_counts import CountedNgrams
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION, Preprocessor, decode_strings
 
 WORDS = st.sampled_from(["a", "b", "ab", "understand", "understood", "understanding", "été", "!"])
@@ -37,7 +37,7 @@ def counted(texts, counters, longest):
 def test_counts_and_rows_are_those_of_one_counter(texts, counters, longest, piece):
     """Also if several tasks merge the n-grams of one length."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dropglm.text.ngrams.counts.NGRAMS_PER_PIECE", piece)
+        patch.setattr("dropglm.text.ngrams.merged_counts.NGRAMS_PER_PIECE", piece)
         found = counted(texts, counters, longest)
     assert found == counted(texts, 1, longest)
 

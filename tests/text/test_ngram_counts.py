@@ -13,8 +13,8 @@ from scipy import sparse
 
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text import NgramCounts
-from dropglm.text.ngrams.counts import from_bytes, to_bytes
 from dropglm.text.ngrams.features import column_totals
+from dropglm.text.ngrams.merged_counts import from_bytes, to_bytes
 from dropglm.text.training import estimator_of, ngram_weights_of, vectorizer_of
 
 WORDS = st.one_of(

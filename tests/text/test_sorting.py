@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dropglm.text.ngrams.counts import copy_strings, sorted_rows, sorted_strings
+from dropglm.text.ngrams.merged_counts import copy_strings, sorted_rows, sorted_strings
 from dropglm.text.ngrams.tokens import decode_strings, encode_strings
 
 STRINGS = st.text(st.sampled_from("ab\0é京\U0001f600") | st.characters(), max_size=20)

@@ -42,8 +42,8 @@ from dropglm.search.blend import PRIORS, Blend, predictor_std
 from dropglm.search.held_out import FOLDS
 from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
 from dropglm.tables import class_names
+from dropglm.text.blocks_beside_ngrams import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.classifier import TextClassifier
-from dropglm.text.feature_blocks import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.analysis import check_texts
@@ -225,7 +225,20 @@ class ExplainedTexts:
 
     @classmethod
     def of(cls, model: AnyTextModel, texts: Sequence[str]) -> "ExplainedTexts":
-        """Return what a trained classifier predicts for texts."""
+        """Return what a trained classifier predicts for texts.
+
+        Parameters
+        ----------
+        model : FittedTextModel or TextModel
+            The classifier.
+        texts : sequence of str
+            The texts of the pool.
+
+        Returns
+        -------
+        ExplainedTexts
+            Classes, probabilities and the words behind them.
+        """
         return ExplainedTexts(texts, class_names(model.classes_.tolist()), model.predict_proba(texts), model)
 
     @property

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from dropglm.text.classifier import TextClassifier
     from dropglm.text.metrics import confident_mistakes, suspicious_labels
     from dropglm.text.model import TextModel, load_model, save_model
-    from dropglm.text.ngrams.counts import NgramCounts
+    from dropglm.text.ngrams.merged_counts import NgramCounts
     from dropglm.text.ngrams.vectorizer import NgramHasher, NgramVectorizer
     from dropglm.text.online_classifier import OnlineTextClassifier
 
@@ -31,7 +31,7 @@ __getattr__, __dir__ = lazy_names(
         "classifier": ("TextClassifier",),
         "metrics": ("confident_mistakes", "suspicious_labels"),
         "model": ("TextModel", "load_model", "save_model"),
-        "ngrams.counts": ("NgramCounts",),
+        "ngrams.merged_counts": ("NgramCounts",),
         "online_classifier": ("OnlineTextClassifier",),
         "ngrams.vectorizer": ("NgramHasher", "NgramVectorizer"),
     },

@@ -25,12 +25,18 @@ from dropglm.places.partitions.contents import naming, partition_name
 from dropglm.places.partitions.rows import RowsInPartitions
 from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
+from dropglm.text.blocks_beside_ngrams import (
+    EmbeddingBlock,
+    LatentColumns,
+    LatentPrior,
+    scaled,
+    with_embeddings,
+)
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
-from dropglm.text.feature_blocks import EmbeddingBlock, LatentColumns, LatentPrior, scaled, with_embeddings
 from dropglm.text.labels import check_text_labels
 from dropglm.text.ngrams.analysis import check_texts
-from dropglm.text.ngrams.counts import NgramCounts
 from dropglm.text.ngrams.features import column_totals
+from dropglm.text.ngrams.merged_counts import NgramCounts
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
 from dropglm.text.training import TrainingTexts, check_text_settings, vectorizer_of
 

@@ -28,14 +28,14 @@ from dropglm.search.blend import PRIORS
 from dropglm.search.held_out import FOLDS
 from dropglm.search.scoring import check_scorer_name, standard_error
 from dropglm.search.search import Search, is_grid
-from dropglm.text.embeddings import Scaling, check_embeddings, embed
-from dropglm.text.feature_blocks import (
+from dropglm.text.blocks_beside_ngrams import (
     POWERS,
     EmbeddingBlock,
     LatentPrior,
     set_embedding_values,
     with_embeddings,
 )
+from dropglm.text.embeddings import Scaling, check_embeddings, embed
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
 from dropglm.text.labels import warn_about_classes
 from dropglm.text.ngrams.counting import row_range

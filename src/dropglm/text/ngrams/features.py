@@ -17,7 +17,7 @@ from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
 from dropglm.text.ngrams import counting
 from dropglm.text.ngrams.analysis import PreparedTexts, TextAnalysis
 from dropglm.text.ngrams.counting import NONE, NgramRows
-from dropglm.text.ngrams.counts import (
+from dropglm.text.ngrams.merged_counts import (
     CountedNgrams,
     FrequentNgrams,
     NgramTrie,

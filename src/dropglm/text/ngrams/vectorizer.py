@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.text.ngrams.counting import NgramRows
-from dropglm.text.ngrams.counts import NgramCounts
 from dropglm.text.ngrams.features import NgramFeatures
 from dropglm.text.ngrams.hashed import HashedFeatures
+from dropglm.text.ngrams.merged_counts import NgramCounts
 
 
 class TextEstimator(BaseEstimator):
@@ -62,6 +62,36 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         Keep n-grams that occur in at most this many texts; a float is a share of the texts.
     max_features : int or None, default=None
         If given, keep only this many n-grams, the most frequent ones.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+        Regular expression that matches a token; if it has a group, the group is the token. The default
+        matches words including apostrophes, and every other visible character on its own. The default and
+        that of scikit-learn are fast; other patterns take the time of ``re.findall``.
+    strip_html : bool, default=True
+        Replace tags such as ``<br />`` by spaces.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        If not 0, show progress on standard error.
+    strip_accents : {"ascii", "unicode"}, callable or None, default=None
+        Replace accented letters by plain ones: "ascii" also drops all characters that are not ASCII,
+        "unicode" keeps other scripts.
+    stop_words : "english", iterable of str, or None, default=None
+        Words to drop before n-grams are formed.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        N-grams of words, of characters, or of characters within words, as in scikit-learn; or a function from
+        a document to the list of its n-grams. Only words are fast.
+    preprocessor : callable or None, default=None
+        Function that replaces the conversion to lower case and the removal of HTML tags and accents.
+    tokenizer : callable or None, default=None
+        Function from a preprocessed text to the list of its tokens, instead of ``token_pattern``; slow.
+    input : {"content", "file", "filename"}, default="content"
+        Whether X has the texts themselves, file objects, or paths.
+    encoding : str, default="utf-8"
+        Encoding of texts that are given as bytes.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What to do with bytes that are not valid in this encoding.
     binary : bool, default=True
         If True, the matrix has 1 for every n-gram that occurs in a text; if False, it has counts.
     use_idf : bool, default=False
@@ -77,41 +107,11 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         Power to which the inverse document frequency is raised.
     ngram_weight : float, default=1.0
         Multiply n-grams of n words by ``ngram_weight`` to the power n - 1, before the rows are normalised.
-    lowercase : bool, default=True
-        Convert texts to lower case first.
-    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
-        Regular expression that matches a token; if it has a group, the group is the token. The default
-        matches words including apostrophes, and every other visible character on its own. The default and
-        that of scikit-learn are fast; other patterns take the time of ``re.findall``.
-    strip_html : bool, default=True
-        Replace tags such as ``<br />`` by spaces.
-    strip_accents : {"ascii", "unicode"}, callable or None, default=None
-        Replace accented letters by plain ones: "ascii" also drops all characters that are not ASCII,
-        "unicode" keeps other scripts.
-    stop_words : "english", iterable of str, or None, default=None
-        Words to drop before n-grams are formed.
-    analyzer : {"word", "char", "char_wb"} or callable, default="word"
-        N-grams of words, of characters, or of characters within words, as in scikit-learn; or a function from
-        a document to the list of its n-grams. Only words are fast.
-    preprocessor : callable or None, default=None
-        Function that replaces the conversion to lower case and the removal of HTML tags and accents.
-    tokenizer : callable or None, default=None
-        Function from a preprocessed text to the list of its tokens, instead of ``token_pattern``; slow.
     vocabulary : mapping, iterable of str, or None, default=None
         The features, if they are known: the column of each n-gram, or the n-grams in the order of their
         columns. ``fit`` then only counts the texts that contain them.
-    input : {"content", "file", "filename"}, default="content"
-        Whether X has the texts themselves, file objects, or paths.
-    encoding : str, default="utf-8"
-        Encoding of texts that are given as bytes.
-    decode_error : {"strict", "ignore", "replace"}, default="strict"
-        What to do with bytes that are not valid in this encoding.
     dtype : type, default=np.float32
         Type of the matrix entries; weighted entries are float64 if this is an integer type.
-    n_jobs : int or None, default=None
-        Number of threads; None means 1, -1 all cores. The result does not depend on it.
-    verbose : int, default=0
-        If not 0, show progress on standard error.
 
     Attributes
     ----------
@@ -315,7 +315,7 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
     def _with_ngram_weight(self, counts: Any, ngram_weight: float) -> tuple[Self, Any]:
         """Return this fitted vectorizer with another weight of longer n-grams, and its matrix.
 
-        ``counts``, which ``_fit_counts`` returned, stays as it is, so several weights share one count.
+        ``merged_counts``, which ``_fit_counts`` returned, stays as it is, so several weights share one count.
         """
         vectorizer = copy(self).set_params(ngram_weight=ngram_weight)
         vectorizer._check_weights()

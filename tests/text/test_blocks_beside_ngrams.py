@@ -14,7 +14,7 @@ from dropglm import (
 )
 from dropglm.core.noise import Dropout
 from dropglm.search.search import Search
-from dropglm.text.feature_blocks import POWERS, LatentColumns, LatentPrior
+from dropglm.text.blocks_beside_ngrams import POWERS, LatentColumns, LatentPrior
 from tests.text.synthetic import random_text
 
 QUICK = {"n_latent": 4, "cv": 2, "l2": 0.1}
