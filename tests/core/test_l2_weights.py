@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from dropglm import LogisticRegression
 from dropglm.core.design import Design
-from dropglm.core.l2_weights import CountsInMemory, naive_bayes_weights
+from dropglm.core.l2_weights import CountsInMemory, L2Weights, naive_bayes_weights
 from tests.linear.test_fits import words
 
 
@@ -88,3 +88,17 @@ def test_warm_start_does_not_change_the_predicted_labels(rng):
     model = LogisticRegression(l2_weights="naive_bayes_unlabeled", warm_start=True)
     first = model.fit(X, y, X_unlabeled=X[:20]).coef_
     assert_array_equal(model.fit(X, y, X_unlabeled=X[:20]).coef_, first)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (lambda shape: -np.ones(shape), "finite and not negative"),
+        (lambda shape: np.full(shape, np.nan), "finite and not negative"),
+        (lambda shape: np.ones(shape[0]), r"must return an array of shape \(5, 1\), .* got shape \(5,\)"),
+    ],
+)
+def test_weights_of_a_rule_of_the_users_are_checked(weights, message, rng):
+    rule = L2Weights(lambda rows: weights(rows[0].shape))
+    with pytest.raises(ValueError, match=message):
+        LogisticRegression(l2_weights=rule).fit(rng.normal(size=(9, 5)), np.arange(9) % 2)

@@ -5,8 +5,8 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from numbers import Real
 from operator import add
 from typing import Any, NamedTuple, Protocol
@@ -190,6 +190,21 @@ def counts_unlabeled(given: Any) -> bool:
     return isinstance(values, (list, tuple)) and any(counts_unlabeled(value) for value in values)
 
 
+def _checked(
+    compute: Callable[[Sequence[NaiveBayesCounts]], np.ndarray], rows: Sequence[NaiveBayesCounts]
+) -> np.ndarray:
+    """Return the weights of a user's own rule, or raise an error about them."""
+    weights = compute(rows)
+    if np.shape(weights) != rows[0].shape:
+        raise InputError(
+            f"compute of an L2Weights must return an array of shape {rows[0].shape}, one row per feature, "
+            f"got shape {np.shape(weights)}."
+        )
+    if not bool((np.isfinite(weights) & (weights >= 0.0)).all()):
+        raise InputError("compute of an L2Weights must return weights that are finite and not negative.")
+    return weights
+
+
 def _rule(given: Any, features: AnyFeatures, block: int | None = None) -> L2Weights:
     """Return the rule for all features, or for the block of that number."""
     if isinstance(given, str):
@@ -202,7 +217,7 @@ def _rule(given: Any, features: AnyFeatures, block: int | None = None) -> L2Weig
             )
         return found
     if isinstance(given, L2Weights):
-        return given
+        return replace(given, compute=partial(_checked, given.compute))
     if given is None:
         raise InputTypeError("l2_weights must be a name, an array or an L2Weights, got None.")
     weights = checks.numbers(given, "l2_weights")
