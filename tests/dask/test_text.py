@@ -255,6 +255,22 @@ def test_default_settings_in_float32_agree_to_a_thousandth(client):
     assert_allclose(model.predict_proba(more), expected.predict_proba(more), atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["delayed", "series", "memory"])
+def test_the_score_is_the_accuracy_for_all_collections(client, kind):
+    texts, y = corpus(60)
+    local = text.TextClassifier(tune=False).fit(texts, y)
+    model = TextClassifier(tune=False, client=client).fit(parts(texts, 3), parts(y, 3))
+    labels, w = np.array(y)[::-1], np.linspace(0.0, 2.0, 60)
+    frame = dd.from_pandas(pd.DataFrame({"text": texts, "label": labels, "w": w}), npartitions=2)
+    X, targets, weights = {
+        "delayed": (parts(texts, 3), parts(labels, 3), parts(w, 3)),
+        "series": (frame["text"], frame["label"], frame["w"]),
+        "memory": (texts, labels, w),
+    }[kind]
+    assert model.score(X, targets) == pytest.approx(local.score(texts, labels))
+    assert model.score(X, targets, weights) == pytest.approx(local.score(texts, labels, w))
+
+
 def lengths(texts):
     """An embedder: how many words of each class a text has, and its length."""
     return np.array([[one.count("w0"), one.count("w1"), len(one), 1.0] for one in texts], np.float32)

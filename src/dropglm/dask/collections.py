@@ -59,6 +59,12 @@ def partitions_of(
     return client.compute(rows)
 
 
+def gather(client: Client, collection: Any, name: str) -> np.ndarray:
+    """Return all rows of a collection of labels, weights or predictions."""
+    parts = client.gather(client.compute(_parts(collection, name)))
+    return np.concatenate([part if hasattr(part, "shape") else np.array(list(part)) for part in parts])
+
+
 def _parts(collection: Any, name: str, sizes: Any = None) -> list[Any]:
     """Return delayed partitions of a collection, each with all of its columns."""
     if isinstance(collection, da.Array):

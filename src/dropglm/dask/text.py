@@ -3,8 +3,12 @@
 from os import PathLike
 from typing import Any, Self
 
+from sklearn.metrics import accuracy_score
+
 from dropglm import text
 from dropglm.base.errors import InputError
+from dropglm.dask.collections import gather, is_collection
+from dropglm.dask.engine import client_from
 from dropglm.dask.linear import DaskClassifier, DaskModel
 from dropglm.places.partitions import Engine
 from dropglm.text.partitioned import TextsInPartitions
@@ -191,6 +195,31 @@ label_column_
         Dask array, list of delayed objects, or ndarray, of shape (n,) for two classes, else (n, K)
         """
         return self._map_classes(X, "decision_function", embeddings)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
+        y : of the same kind, with the same partitions
+            The classes of the texts.
+        sample_weight : like y, default=None
+            Weights of the texts.
+        embeddings : like X, default=None
+            Embeddings of the texts, if you have computed them.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X, embeddings)
+        if is_collection(X):
+            client = client_from(self.client)
+            predicted, y = gather(client, predicted, "X"), gather(client, y, "y")
+            if sample_weight is not None:
+                sample_weight = gather(client, sample_weight, "sample_weight")
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model file of the local model; see ``dropglm.TextClassifier.save``."""
