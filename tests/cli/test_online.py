@@ -202,7 +202,7 @@ def test_a_checkpoint_of_another_training_is_refused(folder, tmp_path):
         (tmp_path / "run.checkpoint").write_bytes(rubbish)
         error = error_of(*command, "s.csv", cwd=tmp_path)
         assert re.search("is not a dropglm model file|holds a model of kind 'OnlineTextClassifier'", error)
-        assert error.endswith("; remove run.checkpoint to start again.")
+        assert error.endswith("so it is not a checkpoint; name another file with --checkpoint.")
 
 
 BAD_LINES = {

@@ -1,7 +1,9 @@
 """``dropglm train``: from a table of texts to a model file, in memory or on a Dask cluster."""
 
+import glob
 import logging
 import math
+import os
 import time
 import warnings
 from collections import Counter
@@ -74,15 +76,23 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     )
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     run = TrainRun(options, given, table, time.perf_counter())
-    if len(options.tables) > 1 and options.dask is None:
+    if options.dask is None and len(options.tables) > 1:
         raise bad_option("TABLE", "several tables need --dask.")
+    if options.dask is None and glob.has_magic(str(table.path)) and not os.path.exists(str(table.path)):
+        raise bad_option("TABLE", "a pattern of names needs --dask.")
+    advice = {
+        getattr(options, name): f"name the column to use with --{name}"
+        for name in ("text", "label")
+        if name not in given
+    }
     files.check_output(options.out, "--out", regular=True)
     terminal.announce_compilation(options.quiet)
     if options.online:
         run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
         from dropglm.cli.train_online import train_online
 
-        train_online(run, _ngram_range(options.ngrams))
+        with files.advising(advice):
+            train_online(run, _ngram_range(options.ngrams))
         return
     online_only = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}
     run.refuse(online_only, "can be used only with --online.")
@@ -98,7 +108,8 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     _check_numbers(options)
     settings = _settings(options)
     if options.dask is None:
-        _train_in_memory(run, settings)
+        with files.advising(advice):
+            _train_in_memory(run, settings)
         return
     run.refuse(NOT_WITH_DASK, "cannot be used with --dask.")
     if options.tune:

@@ -149,7 +149,9 @@ def _resume(
     try:
         training = OnlineTraining.load(checkpoint, trust=options.trust)
     except ModelFileError as error:
-        raise BadInputError(f"{str(error).removesuffix('.')}; {hint}.") from None
+        raise BadInputError(
+            f"{str(error).removesuffix('.')}, so it is not a checkpoint; name another file with --checkpoint."
+        ) from None
     theirs = training.model.current_settings | training.origin
     for name, value in sorted((model.current_settings | origin).items()):
         before = tuple(theirs[name]) if isinstance(theirs.get(name), list) else theirs.get(name)

@@ -186,7 +186,7 @@ def test_a_killed_process_is_continued_by_the_next(tmp_path):
 
 
 def test_what_cannot_be_read_is_named():
-    with pytest.raises(TypeError, match=r"^Partition 0 is 'a\.npz', not a function; pass load=, which reads"):
+    with pytest.raises(TypeError, match=r"^Partition 0 is a str, not a function; pass load=, which reads"):
         fit(LogisticRegression(), ["a.npz"])
 
     def load(path):
@@ -195,3 +195,17 @@ def test_what_cannot_be_read_is_named():
     with pytest.raises(OSError, match="disk gone") as caught:
         fit(LogisticRegression(), ["a.npz"], load=load)
     assert caught.value.__notes__ == ["Partition 0 could not be read."]
+
+
+@pytest.mark.parametrize(
+    ("model", "partitions", "settings", "message"),
+    [
+        (LogisticRegression, [], {}, r"model is the class LogisticRegression; pass an estimator"),
+        (LogisticRegression(), None, {}, "partitions must be a sequence, got NoneType"),
+        (LogisticRegression(), [1], {"load": 5}, "load must be a function, got 5"),
+        (LogisticRegression(), [], {"unlabeled_partitions": 3}, "unlabeled_partitions must be a sequence"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(model, partitions, settings, message):
+    with pytest.raises(TypeError, match=message):
+        fit(model, partitions, **settings)

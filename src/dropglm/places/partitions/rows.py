@@ -673,10 +673,16 @@ def fit(
     >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
     array([ True, False])
     """
+    if isinstance(model, type):
+        raise InputTypeError(f"model is the class {model.__name__}; pass an estimator, {model.__name__}().")
     if not hasattr(model, "_fit_to"):
-        raise InputTypeError(
-            f"{type(model).__name__} cannot be fitted to partitions; pass a linear model of dropglm."
-        )
+        kind = f"{type(model).__module__}.{type(model).__name__}"
+        raise InputTypeError(f"{kind} cannot be fitted to partitions; pass a linear model of dropglm.")
+    if load is not None and not callable(load):
+        raise InputTypeError(f"load must be a function, got {load!r}.")
+    for name, given in (("partitions", partitions), ("unlabeled_partitions", unlabeled_partitions)):
+        if not isinstance(given, Iterable):
+            raise InputTypeError(f"{name} must be a sequence, got {type(given).__name__}.")
     engine = SerialEngine(rereads=not in_memory, threads=checks.threads(getattr(model, "n_jobs", None)))
     labeled = engine.keep(read, list(enumerate(partitions)), (load, True))
     unlabeled = engine.keep(read, list(enumerate(unlabeled_partitions)), (load, False))
@@ -690,7 +696,9 @@ def read(numbered: tuple[int, Any], how: tuple[Callable[[Any], Any] | None, bool
     (number, partition), (load, labeled) = numbered, how
     name = partition_name(number, labeled=labeled)
     if load is None and not callable(partition):
-        raise InputTypeError(f"{name} is {partition!r}, not a function; pass load=, which reads a partition.")
+        raise InputTypeError(
+            f"{name} is a {type(partition).__name__}, not a function; pass load=, which reads a partition."
+        )
     try:
         found = partition() if load is None else load(partition)
     except Exception as error:
