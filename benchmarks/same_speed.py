@@ -56,13 +56,13 @@ def search() -> Callable[[], object]:
 
 # Inside a process, and how often each is repeated there.
 INSIDE = {"fit": (one_fit, 5), "bigrams": (bigrams, 1), "search": (search, 2), "online": (online_memory, 15)}
-# Whole processes, and how often both checkouts run each.
+# Whole processes, and how often both checkouts run each. ``predict`` needs the model of ``docstrings``.
 COMMANDS = {
-    "docstrings": (["train", "docstrings.csv", "--unlabeled", "docstrings_unlabeled.csv"], 5),
-    "predict": (["predict", "model.skops"], 7),
-    "online from a file": (["train", "imdb.csv", "--online", "--out", "online.skops"], 5),
-    "imdb": (["train", "imdb.csv", "--unlabeled", "imdb_unlabeled.csv", "--out", "imdb.skops"], 3),
-    "newsgroups": (["train", "newsgroups.csv", "--out", "newsgroups.skops"], 2),
+    "docstrings": ("train ../docstrings.csv --unlabeled ../docstrings_unlabeled.csv --out model.skops", 5),
+    "predict": ("predict model.skops", 7),
+    "online from a file": ("train ../imdb.csv --online --out online.skops", 5),
+    "imdb": ("train ../imdb.csv --unlabeled ../imdb_unlabeled.csv --out imdb.skops", 2),
+    "newsgroups": ("train ../newsgroups.csv --out newsgroups.skops", 1),
 }
 ROUNDS = 3
 
@@ -84,7 +84,7 @@ def seconds(name: str, source: Path, folder: Path) -> float:
     if name in INSIDE:
         return float(run([*PYTHON, "benchmarks.same_speed", "--inside", name], folder, path).output)
     arguments, _ = COMMANDS[name]
-    return run([*PYTHON, "dropglm", *arguments], folder, path, text=TEXT).seconds
+    return run([*PYTHON, "dropglm", *arguments.split()], folder, path, text=TEXT).seconds
 
 
 def main(other: str, *names: str) -> None:
@@ -97,13 +97,14 @@ def main(other: str, *names: str) -> None:
         folder = Path(place)
         for data in whole_job.JOBS:
             whole_job.write_tables(data, folder)
+        folders = {there: folder / "there", here: folder / "here"}  # each has model files of its own
+        for one in folders.values():
+            one.mkdir()
         for name in names or (*COMMANDS, *INSIDE):
-            best = {}
-            for source in (there, here):  # each has its own compiled code, and its own model file
-                best[source] = seconds(name, source, folder)
+            best = {source: seconds(name, source, folders[source]) for source in folders}  # may compile
             for k in range(COMMANDS[name][1] if name in COMMANDS else ROUNDS):
                 for source in (there, here)[:: 1 if k % 2 else -1]:
-                    best[source] = min(best[source], seconds(name, source, folder))
+                    best[source] = min(best[source], seconds(name, source, folders[source]))
             cells = (f"{best[there]:.3f} s", f"{best[here]:.3f} s", f"{best[here] / best[there]:.3f}")
             rows.append((name, *cells))
             print(*rows[-1], sep=" | ", flush=True)
