@@ -231,3 +231,19 @@ def test_continuous_targets_are_not_classes(client, data):
 def test_models_are_fitted_before_they_predict(data):
     with pytest.raises(NotFittedError):
         LogisticRegression().predict(data[0])
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearRegression])
+@pytest.mark.parametrize("form", ["delayed", "array", "memory"])
+def test_the_score_is_that_of_the_local_model(client, data, kind, form):
+    X, y = data[0], data[1]
+    w = np.linspace(0.0, 2.0, len(y))
+    model = kind(client=client).fit(delayed_parts(X, 3), delayed_parts(y, 3))
+    make = {
+        "delayed": lambda part: delayed_parts(part, 2),
+        "array": lambda part: da.from_array(part, chunks=(50, *part.shape[1:])),
+        "memory": np.asarray,
+    }[form]
+    local = model.to_local()
+    assert model.score(make(X), make(y)) == pytest.approx(local.score(X, y))
+    assert model.score(make(X), make(y), make(w)) == pytest.approx(local.score(X, y, w))

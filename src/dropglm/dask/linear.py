@@ -7,12 +7,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 
 from dropglm import linear, search
 from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.dask.collections import is_collection, map_partitions, partitions_of
+from dropglm.dask.collections import gather, is_collection, map_partitions, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
@@ -30,6 +31,7 @@ class DaskModel(BaseEstimator):
 
     local: ClassVar[Any]  # the estimator for data in memory
     client: Any
+    predict: Callable[..., Any]
 
     if TYPE_CHECKING:
 
@@ -119,6 +121,35 @@ class DaskModel(BaseEstimator):
             return getattr(local, method)(X, *([] if embeddings is None else [embeddings]))
         predict = partial(_predictions, getattr(self._on_worker(local), method), columns, dtype)
         return map_partitions(X, predict, columns, dtype, embeddings)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier, or R² of a regressor.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+            Features.
+        y : of the same kind, with the same partitions
+            The classes or targets of the rows.
+        sample_weight : like y, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score; larger is better.
+        """
+        return self._score(self.predict(X), X, y, sample_weight)
+
+    def _score(self, predicted: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the score of predictions for X."""
+        if is_collection(X):
+            client = client_from(self.client)
+            predicted, y = gather(client, predicted, "X"), gather(client, y, "y")
+            if sample_weight is not None:
+                sample_weight = gather(client, sample_weight, "sample_weight")
+        metric = accuracy_score if is_classifier(self) else r2_score
+        return float(metric(y, predicted, sample_weight=sample_weight))
 
     def _on_worker(self, local: Any) -> Any:
         """Return the local model as it predicts on a worker."""

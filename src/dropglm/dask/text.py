@@ -3,12 +3,8 @@
 from os import PathLike
 from typing import Any, Self
 
-from sklearn.metrics import accuracy_score
-
 from dropglm import text
 from dropglm.base.errors import InputError
-from dropglm.dask.collections import gather, is_collection
-from dropglm.dask.engine import client_from
 from dropglm.dask.linear import DaskClassifier, DaskModel
 from dropglm.places.partitions import Engine
 from dropglm.text.partitioned import TextsInPartitions
@@ -213,13 +209,7 @@ label_column_
         -------
         float
         """
-        predicted = self.predict(X, embeddings)
-        if is_collection(X):
-            client = client_from(self.client)
-            predicted, y = gather(client, predicted, "X"), gather(client, y, "y")
-            if sample_weight is not None:
-                sample_weight = gather(client, sample_weight, "sample_weight")
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return self._score(self.predict(X, embeddings), X, y, sample_weight)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model file of the local model; see ``dropglm.TextClassifier.save``."""
