@@ -135,8 +135,8 @@ def check_not_split(n: int, m: int) -> None:
 
 def _may_split(frame: FrameType) -> bool:
     """Return whether this is code of scikit-learn that may split its input."""
-    # scikit-learn splits silently, and there is no public way to notice: hence the look at its callers. If it
-    # renames its modules, this finds nothing, and the check does nothing.
+    # scikit-learn splits silently and offers no public way to notice it, so we look at the callers. If it
+    # renames its modules, the check does nothing.
     module = frame.f_globals.get("__name__", "")
     return module.startswith("sklearn.") and not module.startswith(PASSING_ON)
 

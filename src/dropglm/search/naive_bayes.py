@@ -143,7 +143,7 @@ ROUND_PRIORS = Priors(ROUND_PRIOR, ROUND_PRIOR)
 # fixed point. With 100 labels of rt and 4,000 unlabelled rows, the third round changes them by 0.22, the 72nd
 # by 0.001.
 SETTLED = 1e-3
-MAX_ROUNDS = 1000  # rounds; there is no proof that they approach a fixed point
+MAX_ROUNDS = 1000  # they may never reach a fixed point
 
 
 class NaiveBayesRound(NamedTuple):
