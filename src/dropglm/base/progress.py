@@ -250,23 +250,31 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-_notices: list[Callable[[], None]] = []
+def _log(reason: str) -> None:
+    import logging
+
+    logging.getLogger("dropglm").warning("compiling functions, since %s.", reason)
 
 
-def before_compiling(notice: Callable[[], None] | None) -> None:
-    """Call ``notice`` once, right before the first function that is not on disk is compiled; None: nothing.
+_notices: list[Callable[[str], None]] = [_log]
+
+
+def before_compiling(notice: Callable[[str], None] | None) -> None:
+    """Call ``notice`` once, with the reason, right before the first function is compiled; None: nothing.
+
+    By default, a warning is logged.
 
     Examples
     --------
-    >>> before_compiling(lambda: print("This takes a moment."))
-    >>> about_to_compile()
-    This takes a moment.
-    >>> about_to_compile()
+    >>> before_compiling(lambda reason: print(f"This takes a moment, since {reason}."))
+    >>> about_to_compile("the sources have changed")
+    This takes a moment, since the sources have changed.
+    >>> about_to_compile("the sources have changed")
     """
     _notices[:] = [] if notice is None else [notice]
 
 
-def about_to_compile() -> None:
+def about_to_compile(reason: str) -> None:
     """Give the notice, unless it has been given."""
     while _notices:
-        _notices.pop()()
+        _notices.pop()(reason)

@@ -6,6 +6,8 @@ import typer
 from typer.core import TyperGroup
 
 from dropglm import __version__
+from dropglm.cli import terminal
+from dropglm.cli.compile import compile_functions
 from dropglm.cli.data import app as data
 from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
@@ -60,6 +62,7 @@ app = typer.Typer(
 for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce):
     app.command()(distinct_files(command))
 app.add_typer(data, name="data")
+app.command("compile")(compile_functions)
 
 
 def _version(wanted: bool) -> None:
@@ -78,3 +81,4 @@ def dropglm(
     ] = False,
 ) -> None:
     """Train text classifiers on labelled and unlabelled texts, and see what they have learnt."""
+    terminal.announce_compilation()

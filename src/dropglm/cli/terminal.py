@@ -41,10 +41,9 @@ def verbosity(quiet: bool) -> int:
     return int(not quiet and is_terminal())
 
 
-def announce_compilation(quiet: bool) -> None:
-    """Let users of a terminal know when functions are compiled, which takes seconds after an installation."""
-    notice = "compiling functions for this machine, since they are used for the first time."
-    before_compiling((lambda: message(notice)) if verbosity(quiet) else None)
+def announce_compilation(quiet: bool = False) -> None:
+    """Let users know when functions have to be compiled, which takes seconds, and why."""
+    before_compiling(None if quiet else lambda reason: message(f"compiling functions, since {reason}."))
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:

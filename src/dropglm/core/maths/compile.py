@@ -1,7 +1,7 @@
 """The ways in which this package compiles functions with Numba.
 
-A ``kernel`` is a loop over rows: compiled on first use, cached on disk, and run without the GIL so that
-threads help. Its variants give the compiler a little more freedom. ``inlined`` marks a formula that is used
+A ``kernel`` is a loop over rows: loaded from disk on first use, or compiled and written there, and run
+without the GIL so that threads help. Its variants give the compiler a little more freedom. ``inlined`` marks a formula that is used
 inside kernels: it is expanded where it is called, since the compiler vectorises only loops that it sees
 completely. A ``kernel_helper`` is a function of its own, which takes less time to compile. LLVM expands
 it as well if it is small, so that it is rarely slower.
@@ -9,17 +9,15 @@ it as well if it is small, so that it is rarely slower.
 
 import gc
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from numba import njit
-from numba.core.caching import FunctionCache
 from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime.nrt import rtsys
 from numba.extending import register_jitable
 
 from dropglm.base.progress import about_to_compile
+from dropglm.core.maths.kernel_files import KernelFiles, is_ours, reason_to_compile
 
 
 class KernelCompiler(Compiler):
@@ -37,7 +35,7 @@ class KernelCompiler(Compiler):
 
     def compile_extra(self, func: Callable) -> Any:
         """Compile a function."""
-        about_to_compile()
+        about_to_compile(reason_to_compile())
         if not gc.isenabled():
             return super().compile_extra(func)
         gc.disable()
@@ -47,39 +45,20 @@ class KernelCompiler(Compiler):
             gc.enable()
 
 
-class KernelCache(FunctionCache):
-    """Numba's cache, except that loading a function does not prepare the compiler.
-
-    Numba declares all functions and types that it can compile before it loads the first one. This takes 0.15
-    s, which a process that finds everything on disk need not spend; the compiler itself does the same before
-    it compiles.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the function for these types, or None if it is not on disk."""
-        rtsys.initialize(target_context)  # functions that allocate memory call it
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-
-def on_disk(function: Any) -> Any:
-    """Let a function keep its compiled forms on disk, and return it.
-
-    It is compiled in every process if neither the package's folder nor the user's cache is writable, and not
-    at all if compilation is switched off.
-    """
-    if isinstance(function, Dispatcher):
-        with suppress(RuntimeError):
-            function._cache = KernelCache(function.py_func)  # type: ignore[attr-defined]
-    return function
-
-
 # Without the entry point for callers in C, which nobody uses, a kernel takes a tenth less time to compile.
 COMMON: dict[str, Any] = {
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
     "pipeline_class": KernelCompiler,
 }
+
+
+def on_disk(function: Any) -> Any:
+    """Let a compiled function of this package keep its compiled forms on disk, and return it."""
+    if isinstance(function, Dispatcher) and is_ours(function.py_func.__module__):
+        of = function.py_func
+        function._cache = KernelFiles(f"{of.__module__}.{of.__qualname__}", of.__module__)  # type: ignore[attr-defined]
+    return function
 
 
 def _kernel(**options: Any) -> Callable[[Callable], Any]:

@@ -25,10 +25,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import config
+from numba import config, jit
 
 from dropglm.base.threads import in_team
-from dropglm.core.maths.compile import kernel
+from dropglm.core.maths.compile import KernelCompiler, kernel, kernel_helper
 from dropglm.core.maths.instructions import FAILED, add_to, call, look_at, publish
 
 # Places on the board: the addresses of the loop and of its arguments, how many threads may help, the number
@@ -68,10 +68,10 @@ def run_shared_loop(loop: Callable[..., None], cuts: np.ndarray, threads: int, *
     array([1., 3., 5.])
     """
     tickets = np.zeros(1, np.int64)
-    helpers = min(in_team(threads), len(cuts) - 1) - 1
-    if helpers <= 0 or IN_PYTHON:
+    if IN_PYTHON:
         loop(cuts, tickets, *arguments)
         return
+    helpers = max(min(in_team(threads), len(cuts) - 1) - 1, 0)
     try:
         helper_threads = _idle_helpers.pop()
     except IndexError:
@@ -133,15 +133,16 @@ def _lead(board, *arguments):
 
 @cache
 def _leader(loop: Any) -> Any:
-    """Return ``_lead`` for this loop, compiled and cached on disk beside it.
+    """Return ``_lead`` for this loop, a copy with the loop's name, by which it is found on disk.
 
-    A copy with the loop's file and name, by which Numba's cache finds it: with the loop as an argument or in
-    a closure, every process would compile it again, a quarter of a second per loop.
+    Only the leader is compiled for callers in Python, also where there are no helpers: one file, and one
+    function to load, for each loop and types of its arguments.
     """
     of_loop = loop.py_func
-    code = _lead.__code__.replace(co_filename=of_loop.__code__.co_filename)
-    leader = FunctionType(code, {**globals(), "loop": loop}, f"{of_loop.__name__}_leader")
-    leader.__module__, leader.__qualname__ = of_loop.__module__, f"{of_loop.__qualname__}_leader"
+    options = loop.targetoptions | {"no_cpython_wrapper": True}
+    part = jit(of_loop, pipeline_class=KernelCompiler, **options)
+    leader = FunctionType(_lead.__code__, {**globals(), "loop": part}, f"{of_loop.__name__}_leader")
+    leader.__module__, leader.__qualname__ = of_loop.__module__, of_loop.__qualname__
     return kernel(leader)
 
 
@@ -163,7 +164,7 @@ def _help(board):
     add_to(board, WATCHING, -1)
 
 
-@kernel
+@kernel_helper
 def take_piece(tickets):
     """Take the next piece."""
     return add_to(tickets, 0, 1)
@@ -194,8 +195,7 @@ def even_cuts(size: int, piece: int) -> np.ndarray:
 def number_of_pieces(cost: float, piece: int) -> int:
     """Return into how many pieces work is divided; fewer than eight are not worth it, so they are one.
 
-    Sharing a short loop would save less than a millisecond, but its first time in a new installation takes a
-    quarter of a second to compile.
+    Sharing a short loop would save less than a millisecond.
     """
     pieces = int(cost) // piece
     return pieces if pieces >= FEWEST_PIECES else 1

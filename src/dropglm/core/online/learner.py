@@ -1,12 +1,9 @@
 """The state of an online fit, the object that updates it, and the loop that takes one step per row."""
 
 import inspect
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from dropglm.base.errors import InputError
@@ -148,8 +145,7 @@ class Learner:
         settings = self.l2, self.fit_intercept
         longest = int(np.diff(entries_before(rows)).max(initial=0))
         work = np.empty((2, longest), cells.dtype)
-        run = compiled_for(self.rule, take_steps)
-        run(self.rule, *data, *settings, cells, histories, self.average, time, work, eta)
+        take_steps(self.rule, *data, *settings, cells, histories, self.average, time, work, eta)
         within = (np.abs(eta) <= LARGEST_PREDICTOR).all(axis=1)
         if not within.all():
             # A predictor that is too large was computed from the coefficients of the step before.
@@ -178,7 +174,7 @@ class Learner:
         if self.l2 == 0.0:
             return beta.copy()
         out = np.empty(cells.shape[:2], cells.dtype)
-        compiled_for(self.rule, shrink_all)(self.rule, self.l2, cells, histories, time, out)
+        shrink_all(self.rule, self.l2, cells, histories, time, out)
         return out
 
 
@@ -413,17 +409,3 @@ def shrink_all(rule, l2, cells, histories, time, out):
             idle = time[1] - histories[k, j, UPDATED]
             out[k, j] = after_idle_steps(rule, cells[k, j, BETA], cells[k, j, SUM], idle, t, l2)
         out[k, d] = cells[k, d, BETA]
-
-
-def compiled_for(rule: Any, loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the loop compiled for a rule: from the cache on disk only if the rule belongs to this package.
-
-    Numba's cache stores a reference to the class of the rule. One from a script could not be found again by
-    other processes, and Numba does not notice when its methods change.
-    """
-    return loop if type(rule).__module__.startswith("dropglm.") else _uncached(loop)
-
-
-@cache
-def _uncached(loop: Any) -> Callable[..., Any]:
-    return njit(getattr(loop, "py_func", loop), nogil=True, error_model="numpy")

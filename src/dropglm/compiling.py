@@ -1,0 +1,241 @@
+"""Compile the functions that defaults reach, so that nobody who fits, predicts or labels waits for it.
+
+Every job uses a part of the package on small data of the types that it meets in earnest: with and without
+values, few and many rows, few and many features. What a job needs and is not on disk yet is compiled, for a
+baseline processor, and written to the folder of the package. The package is built in this way
+(``hatch_build.py``), and ``dropglm compile`` does it again after another version of Numba was installed.
+
+    python -m dropglm.compiling [JOB … | --list]
+"""
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
+
+from dropglm.base.errors import InputError
+from dropglm.base.progress import Progress, plural
+from dropglm.base.threads import core_count
+
+MANY_ROWS = 1 << 16  # beyond this, numbers of rows need 32 bits
+MANY_FEATURES = 1 << 17  # from this on, a pass over columns is faster than over rows
+
+
+def texts(n: int) -> list[str]:
+    """Return n texts of some 30 words, so many different ones that latent features pay, not all in ASCII."""
+    numbers = [[(k * k + 31 * j * k + 7 * j) % 997 for j in range(k % 30 + 15)] for k in range(n)]
+    return [" ".join(f"wörd{number}" for number in row) for row in numbers]
+
+
+def matrices(most: int = MANY_ROWS + 4) -> Iterator[Any]:
+    """Yield a matrix of each kind and size that loops are compiled for, with at most so many rows."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        yield rng.normal(size=(40, 4)).astype(dtype)
+        for values in (rng.uniform(0.5, 1.0, 400_000), np.ones(400_000)):
+            for n, d in ((40, 60), (MANY_ROWS + 4, 60), (40, MANY_FEATURES)):
+                entries = 3 * max(n, d)
+                rows, columns = np.arange(entries) % n, np.arange(entries) // 3 % d
+                if max(n, d) <= most:
+                    yield csr_array((values[:entries], (rows, columns)), (n, d)).astype(dtype)
+
+
+def rough(estimator: Any, **settings: Any) -> Any:
+    """Return an estimator that stops after the first iterations."""
+    return estimator(l2=1.0, max_iter=6, **settings)
+
+
+def labels(n: int, classes: int) -> list[int]:
+    """Return n labels of so many classes."""
+    return [k % classes for k in range(n)]
+
+
+def fit_matrices() -> None:
+    """Fit logistic regressions, with and without dropout and unlabelled rows, and predict."""
+    from dropglm import LogisticRegression
+
+    for X in matrices(MANY_FEATURES):
+        y = labels(X.shape[0], 2)
+        for model in (rough(LogisticRegression), rough(LogisticRegression, dropout=0.5)):
+            model.fit(X, y).predict_proba(X[:5])
+        model.set_params(discount=0.1).fit(X, y, X_unlabeled=X[::2])
+
+
+def fit_other_models() -> None:
+    """Fit logistic regressions of three classes, linear and Poisson regressions, and latent features."""
+    from dropglm import LatentFeatures, LinearRegression, LogisticRegression, PoissonRegressor
+
+    for X in matrices(MANY_FEATURES):
+        y = labels(X.shape[0], 3)
+        for estimator in (LogisticRegression, LinearRegression, PoissonRegressor):
+            rough(estimator, dropout=0.5).fit(X, y).predict(X[:5])
+        LatentFeatures(2).fit_transform(X)
+
+
+def search_matrices() -> None:
+    """Choose the settings of logistic regressions by cross-validation."""
+    from dropglm import LogisticRegressionCV
+
+    for X in matrices():
+        few = {"dropout": [0.5], "l2": [1.0], "extend_l2": False} if X.shape[0] > MANY_ROWS else {}
+        for classes in (2, 3):
+            model = LogisticRegressionCV(cv=2, **few)
+            model.fit(X, labels(X.shape[0], classes), X_unlabeled=X).predict_proba(X[:5])
+
+
+def fit_texts() -> None:
+    """Tune text classifiers with and without unlabelled texts; predict and explain as a loaded model does."""
+    from dropglm import TextClassifier
+
+    for classes in (2, 3):
+        for unlabelled in (None, texts(4000)):
+            model = TextClassifier(n_jobs=2).fit(texts(60), labels(60, classes), X_unlabeled=unlabelled)
+        saved = model._current_model()
+        loaded = type(saved).from_state(saved.to_state())
+        loaded.predict_proba(texts(3))
+        loaded.explain(texts(1)[0])
+
+
+def learn_online() -> None:
+    """Learn from matrices and from texts, row by row."""
+    from dropglm import OnlineLogisticRegression, OnlineTextClassifier
+
+    for X in matrices():
+        for classes in (2, 3):
+            model = OnlineLogisticRegression().fit(X, labels(X.shape[0], classes))
+            model.partial_fit(X, labels(X.shape[0], classes)).predict_proba(X[:5])
+    model = OnlineTextClassifier().partial_fit(texts(60), labels(60, 2), classes=[0, 1])
+    model.predict_proba(texts(3))
+
+
+def label_texts() -> None:
+    """Fit models to the first labels of a pool of texts, choose more, and look for suspicious labels."""
+    from dropglm.labelling.pool import TextPool, choose_texts, look_for_suspicious
+
+    pool = TextPool(texts(200))
+    for classes in (2, 3):
+        model = None
+        for n in (classes, 3 * classes, 60):
+            known = {number: str(number % classes) for number in range(n)}
+            model = pool.fit(known, model)
+        model.words_of_classes(5)
+        choose_texts(model.probabilities, pool.latent, list(known), size=3)
+        look_for_suspicious(pool, known)
+
+
+def read_table() -> None:
+    """Read a table that is large enough for the compiled loop."""
+    from dropglm.tables import Table, cut_kernels  # with Numba, tables of 1 MB are large
+
+    assert cut_kernels
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "texts.csv")
+        path.write_text("text,label\n" + "".join(f"{text},1\n" for text in texts(6000)), encoding="utf-8")
+        for _ in Table(str(path), "text", "label").batches():
+            pass
+
+
+def help_with_loop() -> None:
+    """Look for a loop to help with, as the threads do that share one."""
+    import numpy as np
+
+    from dropglm.core.maths.shared_loops import SIZE, _help
+
+    _help(np.zeros(SIZE, np.int64))
+
+
+def fit_partitions() -> None:
+    """Fit to rows in partitions, as Dask does."""
+    from dropglm import LogisticRegressionCV
+    from dropglm.places import partitions
+
+    for X in matrices(MANY_ROWS):
+        parts = [(part, labels(part.shape[0], 2)) for part in (X[:20], X[20:])]
+        partitions.fit(LogisticRegressionCV(cv=2), parts, [X], load=lambda part: part)
+
+
+# The longest first, so that all cores have something to do until the end.
+JOBS: dict[str, Callable[[], None]] = {
+    job.__name__: job
+    for job in (
+        fit_texts,
+        fit_matrices,
+        search_matrices,
+        learn_online,
+        fit_partitions,
+        fit_other_models,
+        label_texts,
+        read_table,
+        help_with_loop,
+    )
+}
+
+
+def compile_all(*, shown: bool) -> Path:
+    """Run every job in a process of its own, as many at a time as there are cores; return the folder."""
+    from dropglm.core.maths.kernel_files import writable_folder
+
+    folder = writable_folder()
+    if folder is None:
+        raise InputError("There is no folder for compiled functions; set NUMBA_CACHE_DIR to one.")
+    waiting, running = list(JOBS), {}
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+    def new() -> str:
+        files = {path.name: path.stat().st_mtime_ns for path in folder.glob("[!.]*")}
+        return plural(len(files.items() - before.items()), "function")
+
+    with Progress("groups of functions compiled", len(JOBS), shown=shown) as progress, ExitStack() as stack:
+        while waiting or running:
+            while waiting and len(running) < core_count():
+                errors = stack.enter_context(TemporaryFile("w+"))
+                command = [sys.executable, "-P", "-m", "dropglm.compiling", waiting[0]]
+                process = subprocess.Popen(command, env=baseline_environment(), stderr=errors)
+                running[waiting.pop(0)] = stack.enter_context(process), errors
+            time.sleep(0.1)
+            ended = [job for job, (process, _) in running.items() if process.poll() is not None]
+            for job in ended:
+                process, errors = running.pop(job)
+                if process.returncode:
+                    errors.seek(0)
+                    raise RuntimeError(f"Compiling failed in {job}.\n{errors.read()}")
+            progress.advance(len(ended), new())
+    return folder
+
+
+def baseline_environment() -> dict[str, str]:
+    """Return the environment of a process that compiles for the baseline processor."""
+    from dropglm.core.maths.kernel_files import BASELINE, PACKAGE
+
+    path = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
+    target = {} if BASELINE is None else {"NUMBA_CPU_NAME": BASELINE, "NUMBA_CPU_FEATURES": ""}
+    return os.environ | target | {"PYTHONPATH": path}
+
+
+def main(*chosen: str) -> None:
+    """Run the jobs of these names in this process, or all of them in others; or list the files."""
+    if chosen == ("--list",):
+        from dropglm.core.maths.kernel_files import usable_files
+
+        print(*usable_files(), sep="\n")
+        return
+    if unknown := set(chosen) - set(JOBS):
+        raise InputError(f"There are no jobs {', '.join(unknown)}; choose from {', '.join(JOBS)}.")
+    if not chosen:
+        compile_all(shown=True)
+    warnings.simplefilter("ignore")  # of fits that do not converge
+    for job in chosen:
+        JOBS[job]()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

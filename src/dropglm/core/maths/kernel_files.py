@@ -1,0 +1,284 @@
+"""Machine code of kernels on disk: in the package, where it was installed, or compiled before by this user.
+
+Each file has one kernel for given types of its arguments. It starts with a line that says what the code was
+compiled with, and from which sources: Python, Numba, llvmlite, the processor, and the content of all files
+of this package that the kernel's module imports. A file is used only if all of this still holds, whatever
+its place and time. Otherwise the kernel is compiled, and a sentence says why.
+
+Code that comes with the package is compiled for a baseline processor, which nearly all machines have; code
+that is compiled on the way, for the processor at hand.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import pickle
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from llvmlite.binding import get_host_cpu_name
+from numba import config, types
+from numba.core.caching import _Cache
+from numba.core.codegen import get_host_cpu_features
+from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+PACKAGE = Path(__file__).parents[2]
+SHIPPED = PACKAGE / "compiled"
+
+# The baseline by machine: the name by which LLVM knows it, and features of which a host must have all. With
+# x86-64-v3, for processors since 2013 (Intel) and 2015 (AMD), a fit takes as long as with the host's own
+# instructions (0.203 and 0.193 s on an AMD EPYC).
+X86 = "x86-64-v3", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+BASELINES = {"x86_64": X86, "AMD64": X86, "aarch64": ("generic", ()), "arm64": ("generic", ())}
+BASELINE, NEEDED = BASELINES.get(platform.machine(), (None, ()))
+
+# Why the last function that was looked for must be compiled, in words.
+_reason = ""
+
+
+class KernelFiles(_Cache):
+    """The compiled forms of one kernel, as Numba's dispatchers load and save them.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name, with its module.
+    module : str
+        The module whose sources, and those that it imports, the kernel was compiled from.
+    """
+
+    def __init__(self, name: str, module: str) -> None:
+        self.name = name
+        self.module = module
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that files are written to."""
+        return str(writable_folder())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel for these types, or None if it has to be compiled.
+
+        Numba's own cache declares all that it can compile before it loads the first function, which takes
+        0.15 s; the compiler does so by itself before it compiles.
+        """
+        global _reason
+        reasons = []
+        for folder in places():
+            found = read(folder / self._file_name(sig))
+            if found is None:
+                continue
+            conditions, code = found
+            reason = mismatch(conditions)
+            if reason is None:
+                rtsys.initialize(target_context)  # functions that allocate memory call it
+                return CompileResult._rebuild(target_context, *pickle.loads(code))
+            reasons.append(reason)
+        _reason = next(iter(reasons), "") or _reason_of_absence()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write a compiled kernel, unless a class of another package is among its types.
+
+        Such a class could not be found again by other processes, and changes of its methods would go
+        unnoticed. It is not written either if there is no place for it, as in some containers.
+        """
+        modules = {self.module, *(kind.instance_class.__module__ for kind in named_tuples(sig))}
+        folder = writable_folder()
+        if folder is None or not all(map(is_ours, modules)) or data.library.has_dynamic_globals:
+            return
+        conditions = current_conditions() | {"sources": dict(sorted(_digests(modules)))}
+        with suppress(OSError):
+            write(folder / self._file_name(sig), conditions, dumps(data._reduce()))
+
+    def enable(self) -> None:
+        """Do nothing: the files are always used."""
+
+    def disable(self) -> None:
+        """Do nothing: the files are always used."""
+
+    def flush(self) -> None:
+        """Do nothing: files that no longer fit are written again."""
+
+    def _file_name(self, sig: Any) -> str:
+        classes = [f"{kind.instance_class.__module__}.{kind.instance_class.__qualname__}" for kind in named_tuples(sig)]
+        digest = hashlib.blake2b(f"{sig} {classes}".encode(), digest_size=8).hexdigest()
+        return f"{self.name}.{digest}.{sys.implementation.cache_tag}"
+
+
+def is_ours(module: str) -> bool:
+    """Return whether a module belongs to this package."""
+    return module.split(".")[0] == __name__.split(".")[0]
+
+
+def reason_to_compile() -> str:
+    """Return why the function that was looked for last has to be compiled: the end of a sentence."""
+    return _reason
+
+
+def named_tuples(kinds: Any) -> Iterator[Any]:
+    """Yield the types of named tuples among these, also inside others."""
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            yield kind
+        if isinstance(kind, types.BaseTuple):
+            yield from named_tuples(kind)
+
+
+# --- places -----------------------------------------------------------------------------------------------
+
+
+def places() -> list[Path]:
+    """Return the folders where kernels are looked for, in this order."""
+    own = writable_folder()
+    return [SHIPPED] if own in (None, SHIPPED) else [SHIPPED, own]
+
+
+@cache
+def writable_folder() -> Path | None:
+    """Return the folder that kernels are written to, or None if there is no such place.
+
+    It is ``$NUMBA_CACHE_DIR`` if that is set, otherwise the folder in the package, otherwise one among the
+    user's caches, where every installation has its own.
+    """
+    installation = hashlib.blake2b(str(PACKAGE).encode(), digest_size=8).hexdigest()
+    given = config.CACHE_DIR
+    user = Path(given or AppDirs("dropglm", appauthor=False).user_cache_dir) / f"kernels-{installation}"
+    for folder in [user] if given else [SHIPPED, user]:
+        with suppress(OSError, RuntimeError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    return None
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
+    """Return the conditions of a file and its code, or None if it does not exist or is damaged."""
+    try:
+        first, code = path.read_bytes().split(b"\n", 1)
+        conditions = json.loads(first)
+        return (conditions, code) if conditions.pop("code") == _digest(code) else None
+    except (OSError, ValueError, LookupError):
+        return None
+
+
+def write(path: Path, conditions: dict[str, Any], code: bytes) -> None:
+    """Write a file as a whole: processes that start at the same time find all of it or nothing."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(json.dumps(conditions | {"code": _digest(code)}).encode() + b"\n" + code)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+# --- conditions -------------------------------------------------------------------------------------------
+
+
+@cache
+def current_conditions() -> dict[str, str]:
+    """Return what kernels are compiled with in this process."""
+    return {"numba": numba.__version__, "llvmlite": llvmlite.__version__, "processor": processor()}
+
+
+def processor() -> str:
+    """Return the processor that this process compiles for: the baseline, or the host's name and features."""
+    name = config.CPU_NAME or get_host_cpu_name()
+    features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
+    return f"{name} {_digest(features.encode())}" if features else name
+
+
+@cache
+def runs_baseline() -> bool:
+    """Return whether this machine can run code for the baseline processor."""
+    return BASELINE is not None and {f"+{name}" for name in NEEDED} <= set(get_host_cpu_features().split(","))
+
+
+def mismatch(conditions: dict[str, Any]) -> str | None:
+    """Return why code that was compiled under these conditions cannot be used, or None if it can be."""
+    current = current_conditions()
+    for package in ("numba", "llvmlite"):
+        if conditions[package] != current[package]:
+            return f"they were compiled with {package} {conditions[package]}, not {current[package]}"
+    target = conditions["processor"]
+    if target != current["processor"] and not (target == BASELINE and runs_baseline()):
+        return f"they were compiled for another processor ({target.split()[0]})"
+    changed = [name for name, digest in conditions["sources"].items() if source_digest(name) != digest]
+    return f"{changed[0]} has changed" if changed else None
+
+
+def _reason_of_absence() -> str:
+    if SHIPPED.is_dir() and any(SHIPPED.iterdir()):
+        return "they are used for the first time with data of these types"
+    return "this installation has no compiled ones (`dropglm compile` compiles all of them)"
+
+
+def usable_files() -> list[Path]:
+    """Return the files in the package that any machine with the baseline processor can use."""
+    found = [(path, read(path)) for path in sorted(SHIPPED.glob(f"*.{sys.implementation.cache_tag}"))]
+    return [path for path, file in found if file and file[0]["processor"] == BASELINE and not mismatch(file[0])]
+
+
+@cache
+def source_digest(name: str) -> str | None:
+    """Return a digest of a source file, named from the package's folder; None if there is no such file."""
+    try:
+        return _digest((PACKAGE / name).read_bytes())
+    except OSError:
+        return None
+
+
+def _digests(modules: set[str]) -> set[tuple[str, str | None]]:
+    """Return all sources that kernels in these modules may use, with their digests."""
+    return {(name, source_digest(name)) for module in modules for name in sources(module)}
+
+
+@cache
+def sources(module: str) -> frozenset[str]:
+    """Return the files of a module and of all modules of this package that it imports, directly or not.
+
+    The room ``base`` is left out: it has nothing that kernels use, and most changes elsewhere.
+
+    Examples
+    --------
+    >>> sorted(sources("dropglm.core.maths.compile"))
+    ['core/maths/compile.py', 'core/maths/kernel_files.py']
+    """
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        path = _path(waiting.pop())
+        if path is None or (name := path.relative_to(PACKAGE).as_posix()) in found:
+            continue
+        found.add(name)
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.module and is_ours(node.module):
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return frozenset(found)
+
+
+def _path(module: str) -> Path | None:
+    """Return the file of a module of this package, outside ``base``; None if there is no such module."""
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    if path.is_relative_to(PACKAGE / "base"):
+        return None
+    files = path / "__init__.py", path.with_suffix(".py")
+    return next((file for file in files if file.is_file() and file != PACKAGE / "__init__.py"), None)
