@@ -6,6 +6,8 @@ CONSTRAINTS ?= constraints.txt
 # Windows keeps the programs of an environment in Scripts; make runs there with the shell of Git for Windows.
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What an installation needs in the environment itself, so that functions are compiled by the Numba that will run them.
+BUILD := hatchling hatch-vcs 'setuptools-scm>=10' numba scikit-learn scipy threadpoolctl
 
 .PHONY: demo test pytest test-oldest lint format bench bench-cores bench-gpu faults reproduce readme docs dist lock clean
 
@@ -15,6 +17,7 @@ demo: $(VENV)/.all
 test: lint pytest
 
 pytest: $(VENV)/.test
+	$(BIN)/dropglm compile --quiet
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 # The suite with the oldest versions that pyproject.toml allows, in an environment of its own; ARGS=... goes to pytest.
@@ -83,7 +86,8 @@ dist:
 $(VENV)/.%: pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dropglm needs Python 3.11 or newer; set PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --constraint $(CONSTRAINTS) --editable '.[$*]'
+	$(PIP) --constraint $(CONSTRAINTS) $(BUILD)
+	$(PIP) --constraint $(CONSTRAINTS) --no-build-isolation --editable '.[$*]'
 	@touch $@
 
 # The newest versions that fit pyproject.toml, tried in an environment of their own.

@@ -23,7 +23,11 @@ class CompiledFunctions(BuildHookInterface):
         subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, check=True)
         if version != "editable":
             listed = subprocess.run(
-                [*command, "--list"], env=os.environ | {"PYTHONPATH": path}, check=True, capture_output=True, text=True
+                [*command, "--list"],
+                env=os.environ | {"PYTHONPATH": path},
+                check=True,
+                capture_output=True,
+                text=True,
             )
             files = listed.stdout.split()
             build_data["force_include"] |= {file: Path(file).relative_to(source).as_posix() for file in files}

@@ -51,11 +51,16 @@ def check_wheel(wheel: Path) -> None:
     package = {
         path.relative_to(ROOT / "src").as_posix()
         for path in (ROOT / "src" / "dropglm").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", "compiled"} & set(path.parts)
     }
     assert package <= inside, f"The wheel lacks {sorted(package - inside)[:5]}."
-    others = {name for name in inside - package if ".dist-info/" not in name}
+    compiled = {name for name in inside if name.startswith("dropglm/compiled/")}
+    assert len(compiled) > 100, f"The wheel contains only {len(compiled)} compiled functions."
+    others = {name for name in inside - package - compiled if ".dist-info/" not in name}
     assert not others, f"The wheel contains {sorted(others)[:5]}."
+    print(
+        f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {len(compiled)} compiled functions", flush=True
+    )
 
 
 def check_files(unpacked: Path) -> None:
@@ -79,10 +84,12 @@ def try_wheel(wheel: Path, version: str, folder: Path) -> None:
 
     def dropglm(*arguments: str, given: str | None = None) -> str:
         command = [python, "-m", "dropglm", *arguments]
-        return run(command, cwd=folder, capture_output=True, encoding="utf-8", input=given).stdout
+        done = run(command, cwd=folder, capture_output=True, encoding="utf-8", input=given)
+        assert "compiling" not in done.stderr, done.stderr
+        return done.stdout
 
     assert dropglm("--version").strip() == f"dropglm {version}"
-    dropglm("train", "rows.csv", "--no-tune", "--out", "model.skops")
+    dropglm("train", "rows.csv", "--out", "model.skops")
     assert '"good"' in dropglm("predict", "model.skops", given="a lovely story\n")
     dropglm("export", "model.skops", "--json", "model.json")
     assert "# Model card: model" in dropglm("card", "model.skops")

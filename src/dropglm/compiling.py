@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
@@ -23,8 +24,9 @@ from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress, plural
 from dropglm.base.threads import core_count
 
-MANY_ROWS = 1 << 16  # beyond this, numbers of rows need 32 bits
-MANY_FEATURES = 1 << 17  # from this on, a pass over columns is faster than over rows
+# Shapes of sparse matrices. Numbers of more than 65,536 rows need 32 bits. From 131,072 features on, and four
+# times as many features as rows, passes go over columns.
+SMALL, LONG, WIDE, LARGE = (40, 60), (65_540, 60), (40, 131_072), (65_540, 262_160)
 
 
 def texts(n: int) -> list[str]:
@@ -33,20 +35,22 @@ def texts(n: int) -> list[str]:
     return [" ".join(f"wörd{number}" for number in row) for row in numbers]
 
 
-def matrices(most: int = MANY_ROWS + 4) -> Iterator[Any]:
-    """Yield a matrix of each kind and size that loops are compiled for, with at most so many rows."""
+def matrices(*shapes: tuple[int, int]) -> Iterator[Any]:
+    """Yield a matrix of each kind that loops are compiled for: dense, and sparse ones of these shapes."""
     import numpy as np
     from scipy.sparse import csr_array
 
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
         yield rng.normal(size=(40, 4)).astype(dtype)
-        for values in (rng.uniform(0.5, 1.0, 400_000), np.ones(400_000)):
-            for n, d in ((40, 60), (MANY_ROWS + 4, 60), (40, MANY_FEATURES)):
-                entries = 3 * max(n, d)
-                rows, columns = np.arange(entries) % n, np.arange(entries) // 3 % d
-                if max(n, d) <= most:
-                    yield csr_array((values[:entries], (rows, columns)), (n, d)).astype(dtype)
+        for shape, ones, index in product(shapes, (False, True), (np.int32, np.int64)):
+            n, d = shape
+            numbers = np.arange(3 * max(n, d))
+            values = np.ones(len(numbers)) if ones else rng.uniform(0.5, 1.0, len(numbers))
+            X = csr_array((values, (numbers % n, numbers // 3 % d)), shape, dtype)
+            X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+            if shape == SMALL or index is np.int32:
+                yield X
 
 
 def rough(estimator: Any, **settings: Any) -> Any:
@@ -63,7 +67,7 @@ def fit_matrices() -> None:
     """Fit logistic regressions, with and without dropout and unlabelled rows, and predict."""
     from dropglm import LogisticRegression
 
-    for X in matrices(MANY_FEATURES):
+    for X in matrices(SMALL, LONG, WIDE, LARGE):
         y = labels(X.shape[0], 2)
         for model in (rough(LogisticRegression), rough(LogisticRegression, dropout=0.5)):
             model.fit(X, y).predict_proba(X[:5])
@@ -74,7 +78,7 @@ def fit_other_models() -> None:
     """Fit logistic regressions of three classes, linear and Poisson regressions, and latent features."""
     from dropglm import LatentFeatures, LinearRegression, LogisticRegression, PoissonRegressor
 
-    for X in matrices(MANY_FEATURES):
+    for X in matrices(SMALL, LONG):
         y = labels(X.shape[0], 3)
         for estimator in (LogisticRegression, LinearRegression, PoissonRegressor):
             rough(estimator, dropout=0.5).fit(X, y).predict(X[:5])
@@ -85,11 +89,11 @@ def search_matrices() -> None:
     """Choose the settings of logistic regressions by cross-validation."""
     from dropglm import LogisticRegressionCV
 
-    for X in matrices():
-        few = {"dropout": [0.5], "l2": [1.0], "extend_l2": False} if X.shape[0] > MANY_ROWS else {}
-        for classes in (2, 3):
+    for X in matrices(SMALL, LONG):
+        few: Any = {"dropout": [0.5], "l2": [1.0], "extend_l2": False} if X.shape == LONG else {}
+        for classes in (2,) if few else (2, 3):
             model = LogisticRegressionCV(cv=2, **few)
-            model.fit(X, labels(X.shape[0], classes), X_unlabeled=X).predict_proba(X[:5])
+            model.fit(X, labels(X.shape[0], classes), X_unlabeled=X[::2]).predict_proba(X[:5])
 
 
 def fit_texts() -> None:
@@ -109,7 +113,7 @@ def learn_online() -> None:
     """Learn from matrices and from texts, row by row."""
     from dropglm import OnlineLogisticRegression, OnlineTextClassifier
 
-    for X in matrices():
+    for X in matrices(SMALL):
         for classes in (2, 3):
             model = OnlineLogisticRegression().fit(X, labels(X.shape[0], classes))
             model.partial_fit(X, labels(X.shape[0], classes)).predict_proba(X[:5])
@@ -123,7 +127,7 @@ def label_texts() -> None:
 
     pool = TextPool(texts(200))
     for classes in (2, 3):
-        model = None
+        model: Any = None
         for n in (classes, 3 * classes, 60):
             known = {number: str(number % classes) for number in range(n)}
             model = pool.fit(known, model)
@@ -158,7 +162,7 @@ def fit_partitions() -> None:
     from dropglm import LogisticRegressionCV
     from dropglm.places import partitions
 
-    for X in matrices(MANY_ROWS):
+    for X in matrices(SMALL):
         parts = [(part, labels(part.shape[0], 2)) for part in (X[:20], X[20:])]
         partitions.fit(LogisticRegressionCV(cv=2), parts, [X], load=lambda part: part)
 
@@ -182,12 +186,15 @@ JOBS: dict[str, Callable[[], None]] = {
 
 def compile_all(*, shown: bool) -> Path:
     """Run every job in a process of its own, as many at a time as there are cores; return the folder."""
-    from dropglm.core.maths.kernel_files import writable_folder
+    from dropglm.core.maths.kernel_files import is_complete, mark_complete, writable_folder
 
     folder = writable_folder()
     if folder is None:
         raise InputError("There is no folder for compiled functions; set NUMBA_CACHE_DIR to one.")
-    waiting, running = list(JOBS), {}
+    if is_complete(folder):
+        return folder
+    waiting = list(JOBS)
+    running: dict[str, tuple[Any, Any]] = {}
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
 
     def new() -> str:
@@ -209,6 +216,7 @@ def compile_all(*, shown: bool) -> Path:
                     errors.seek(0)
                     raise RuntimeError(f"Compiling failed in {job}.\n{errors.read()}")
             progress.advance(len(ended), new())
+    mark_complete(folder)
     return folder
 
 

@@ -82,66 +82,63 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
     check_distinct([("--labels", journal)], [chosen.table, chosen.model])
     check_output(journal, "--labels", regular=True)
 
-    from dropglm.labelling.compiling import compiling
+    from dropglm.labelling.output_files import Exports
+    from dropglm.labelling.session import LabellingSession
+    from dropglm.web.application import AllowedHosts, application, page_token
+    from dropglm.web.label_page import LabelPage
+    from dropglm.web.running import address_of, listen, open_browser, run
 
-    with compiling():
-        from dropglm.labelling.output_files import Exports
-        from dropglm.labelling.session import LabellingSession
-        from dropglm.web.application import AllowedHosts, application, page_token
-        from dropglm.web.label_page import LabelPage
-        from dropglm.web.running import address_of, listen, open_browser, run
-
-        source = Table(
-            chosen.table,
-            chosen.text,
-            chosen.label,
-            optional_text=True,
-            optional_label=True,
-            format=chosen.format,
-            encoding=chosen.encoding,
-            delimiter=chosen.delimiter,
-        )
-        texts, known, n_without = texts_and_labels(source, quiet=chosen.quiet)
-        start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
-        with listen(chosen.host, chosen.port) as listener:
-            with (
-                naming_table(chosen.table),
-                LabellingSession(
-                    texts,
-                    journal,
-                    classes=names,
-                    labels=known,
-                    start_from=start_from,
-                    random_share=chosen.random_share,
-                ) as session,
-            ):
-                exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
-                # The start model may be one that was exported: it is in memory by now.
-                paths = journal, *exports.paths.values()
-                check_distinct([("--labels", path) for path in paths], [chosen.table])
-                for path in exports.paths.values():
-                    check_output(path, "--labels")
-                token = page_token(str(journal.resolve()))
-                page = LabelPage(session, exports, Path(chosen.table).name)
-                app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
-                address = address_of(listener, chosen.host, token)
-                if n_without:
-                    rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
-                    terminal.message(f"{rows} no text; there is nothing to label in them.")
-                for notice in session.notices:
-                    terminal.message(notice)
-                print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")
-                print(f"Open {address}", flush=True)
-                if chosen.browser:
-                    open_browser(address)
-                before = sys.getswitchinterval()
-                sys.setswitchinterval(SWITCH_INTERVAL)
-                try:
-                    run(app, listener)
-                finally:
-                    sys.setswitchinterval(before)
-                n_labels = _n_labels(session)
-            print(f"{n_labels} in {journal}; run the command again to continue.")
+    source = Table(
+        chosen.table,
+        chosen.text,
+        chosen.label,
+        optional_text=True,
+        optional_label=True,
+        format=chosen.format,
+        encoding=chosen.encoding,
+        delimiter=chosen.delimiter,
+    )
+    texts, known, n_without = texts_and_labels(source, quiet=chosen.quiet)
+    start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
+    with listen(chosen.host, chosen.port) as listener:
+        with (
+            naming_table(chosen.table),
+            LabellingSession(
+                texts,
+                journal,
+                classes=names,
+                labels=known,
+                start_from=start_from,
+                random_share=chosen.random_share,
+            ) as session,
+        ):
+            exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
+            # The start model may be one that was exported: it is in memory by now.
+            paths = journal, *exports.paths.values()
+            check_distinct([("--labels", path) for path in paths], [chosen.table])
+            for path in exports.paths.values():
+                check_output(path, "--labels")
+            token = page_token(str(journal.resolve()))
+            page = LabelPage(session, exports, Path(chosen.table).name)
+            app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
+            address = address_of(listener, chosen.host, token)
+            if n_without:
+                rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
+                terminal.message(f"{rows} no text; there is nothing to label in them.")
+            for notice in session.notices:
+                terminal.message(notice)
+            print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")
+            print(f"Open {address}", flush=True)
+            if chosen.browser:
+                open_browser(address)
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH_INTERVAL)
+            try:
+                run(app, listener)
+            finally:
+                sys.setswitchinterval(before)
+            n_labels = _n_labels(session)
+        print(f"{n_labels} in {journal}; run the command again to continue.")
     atexit.register(_end_now, session)
 
 
@@ -150,7 +147,7 @@ def _n_labels(session: "LabellingSession") -> str:
 
 
 def _end_now(session: "LabellingSession") -> None:
-    """End the process at once if functions are still being compiled, for which Python would wait."""
+    """End the process at once if features are still being computed, for which Python would wait."""
     if not session.has_ended:
         sys.stdout.flush()
         os._exit(0)

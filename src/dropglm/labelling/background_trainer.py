@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dropglm.text.fitted_model import AnyTextModel
     from dropglm.text.metrics import Disagreement
 
-LAST_SECONDS = 1.0  # until the end, if the thread may be compiling
+LAST_SECONDS = 1.0  # until the end, if the thread may be computing features
 QUEUE = 10  # texts that are ready to be shown, of each kind
 WORDS = 12  # behind a guess
 WORDS_OF_CLASS = 30  # n-grams that are listed for a class
@@ -216,8 +216,8 @@ class BackgroundTrainer:
         self._model: PoolModel | None = None
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
         self._thread.start()
-        # Python must not end while the thread compiles or runs machine code, which would be unloaded: now and
-        # then the process crashed.
+        # Python must not end while the thread runs machine code, which would be unloaded: now and then the
+        # process crashed.
         atexit.register(self._end)
 
     @property
@@ -252,7 +252,7 @@ class BackgroundTrainer:
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        """Stop after what is being learnt and wait for that, but not for functions that are compiled.
+        """Stop after what is being learnt and wait for that, but not for the features of all texts.
 
         Python waits for these when it ends.
         """
@@ -307,15 +307,6 @@ class BackgroundTrainer:
 
         return None if self._start_from is None else ExplainedTexts.of(self._start_from, self._pool.texts)
 
-    def _compile(self) -> None:
-        """Fit a model to made-up labels, so that the first real one need not wait for functions to compile.
-
-        After an installation this takes 14 s, in which the first texts are labelled; later, their machine
-        code is read from a file.
-        """
-        with contextlib.suppress(Exception):  # it says nothing about fits to real labels
-            self._pool.fit({number: str(number % 2) for number in range(min(4, len(self._pool)))})
-
     def _fit(self, lesson: LabelsToLearn) -> None:
         from dropglm.labelling.pool import choose_texts
 
@@ -335,9 +326,7 @@ class BackgroundTrainer:
         )
         self._show(snapshot, *items)
         self.problem = None
-        if not self.is_ready:
-            self._compile()
-            self.is_ready = True
+        self.is_ready = True
 
     def _look_for_suspects(self, lesson: LabelsToLearn) -> None:
         from dropglm.labelling.pool import look_for_suspicious

@@ -262,7 +262,7 @@ class LabellingSession:
 
     @property
     def is_ready(self) -> bool:
-        """Whether models can be fitted without delay: features are computed, and functions compiled."""
+        """Whether models can be fitted without delay: the features of all texts are computed."""
         return self._learner.is_ready
 
     @property
@@ -497,8 +497,8 @@ class LabellingSession:
     def close(self) -> None:
         """Stop learning and close the journal.
 
-        This does not wait for functions that are being compiled after an installation; Python does so when it
-        ends.
+        This does not wait for the features of all texts, if they are still being computed; Python does so
+        when it ends.
         """
         self._learner.close()
         with self._acting:
@@ -506,7 +506,7 @@ class LabellingSession:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a session that was closed does nothing any more, not even compile functions."""
+        """Whether a session that was closed does nothing any more, not even compute features."""
         return self._learner.has_ended
 
     def __enter__(self) -> Self:

@@ -1,9 +1,6 @@
-"""Compiling functions, and loading them from disk."""
+"""Compiling functions."""
 
 import gc
-import os
-import subprocess
-import sys
 from typing import ClassVar
 
 import numpy as np
@@ -12,59 +9,6 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from dropglm.core.maths.compile import KernelCompiler, kernel, on_disk
-
-PROGRAM = """
-import sys
-from typing import ClassVar
-import numpy as np
-from dropglm.text.ngrams.tokens import keys_of
-
-keys, ends = np.empty(2, np.int64), np.array([0, 1, 12])
-keys_of(np.frombuffer(b"abcdefghijkl", np.uint8), ends, keys)
-print(*keys, "numba.np.linalg" in sys.modules)
-keys = np.empty(2, np.uint64)
-keys_of(np.frombuffer(b"abcdefghijkl", np.uint8), ends, keys)
-print(*keys.view(np.int64))
-"""
-
-
-def test_the_compiler_is_prepared_only_if_it_is_needed(tmp_path):
-    """The second process loads both forms; a third one that lacks one of them compiles it after loading."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def run():
-        command = (sys.executable, "-c", PROGRAM)
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.split()
-
-    first = run()
-    assert first[:2] == first[3:]
-    assert first[2] == "True"
-    again = run()
-    assert again == [*first[:2], "False", *first[3:]]
-    newest = max(tmp_path.rglob("*keys_of*.nbc"), key=lambda path: path.stat().st_mtime_ns)
-    newest.unlink()
-    assert run() == again
-
-
-SHARED = """
-import numpy as np
-from dropglm.core.maths.vectors import moved
-
-assert moved(np.ones(10**6), 2.0, np.ones(10**6), threads=2).sum() == 3e6
-"""
-
-
-def test_a_shared_loop_is_compiled_once_for_all_processes(tmp_path):
-    """Numba's cache finds the function that shares the loop by the loop's file and name."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    written = []
-    for _ in range(2):
-        subprocess.run((sys.executable, "-c", SHARED), env=environment, check=True)
-        written.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")})
-    assert any("_leader" in path.name for path in written[0])
-    assert written[0] == written[1]
 
 
 def test_functions_that_are_not_compiled_are_left_alone():

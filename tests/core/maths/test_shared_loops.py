@@ -80,7 +80,7 @@ def test_a_forked_process_starts_threads_of_its_own():
 def test_tickets_count_in_python_as_in_compiled_code():
     tickets = np.zeros(1, np.int64)
     assert [add_to(tickets, 0, 1), add_to(tickets, 0, 2), look_at(tickets, 0)] == [0, 1, 3]
-    assert [take_piece.py_func(tickets), take_piece(tickets)] == [3, 4]
+    assert [take_piece.py_func(tickets), kernel(lambda tickets: take_piece(tickets))(tickets)] == [3, 4]
 
 
 @given(size=st.integers(0, 500), piece=st.integers(1, 50))

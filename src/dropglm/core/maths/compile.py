@@ -1,10 +1,10 @@
 """The ways in which this package compiles functions with Numba.
 
 A ``kernel`` is a loop over rows: loaded from disk on first use, or compiled and written there, and run
-without the GIL so that threads help. Its variants give the compiler a little more freedom. ``inlined`` marks a formula that is used
-inside kernels: it is expanded where it is called, since the compiler vectorises only loops that it sees
-completely. A ``kernel_helper`` is a function of its own, which takes less time to compile. LLVM expands
-it as well if it is small, so that it is rarely slower.
+without the GIL so that threads help. Its variants give the compiler a little more freedom. ``inlined`` marks
+a formula that is used inside kernels: it is expanded where it is called, since the compiler vectorises only
+loops that it sees completely. A ``kernel_helper`` is a function of its own, which takes less time to compile.
+LLVM expands it as well if it is small, so that it is rarely slower.
 """
 
 import gc

@@ -112,14 +112,17 @@ class KernelFiles(_Cache):
         """Do nothing: files that no longer fit are written again."""
 
     def _file_name(self, sig: Any) -> str:
-        classes = [f"{kind.instance_class.__module__}.{kind.instance_class.__qualname__}" for kind in named_tuples(sig)]
+        classes = [
+            f"{kind.instance_class.__module__}.{kind.instance_class.__qualname__}"
+            for kind in named_tuples(sig)
+        ]
         digest = hashlib.blake2b(f"{sig} {classes}".encode(), digest_size=8).hexdigest()
         return f"{self.name}.{digest}.{sys.implementation.cache_tag}"
 
 
-def is_ours(module: str) -> bool:
+def is_ours(module: str | None) -> bool:
     """Return whether a module belongs to this package."""
-    return module.split(".")[0] == __name__.split(".")[0]
+    return module is not None and module.split(".")[0] == __name__.split(".")[0]
 
 
 def reason_to_compile() -> str:
@@ -234,7 +237,32 @@ def _reason_of_absence() -> str:
 def usable_files() -> list[Path]:
     """Return the files in the package that any machine with the baseline processor can use."""
     found = [(path, read(path)) for path in sorted(SHIPPED.glob(f"*.{sys.implementation.cache_tag}"))]
-    return [path for path, file in found if file and file[0]["processor"] == BASELINE and not mismatch(file[0])]
+    return [
+        path
+        for path, file in found
+        if file and file[0].get("processor") == BASELINE and not mismatch(file[0])
+    ]
+
+
+def mark_complete(folder: Path) -> None:
+    """Note that a folder has all functions that are compiled ahead of their use, from the present sources."""
+    write(folder / _mark(), _whole_package(), b"")
+
+
+def is_complete(folder: Path) -> bool:
+    """Return whether a folder has all functions that are compiled ahead of their use."""
+    found = read(folder / _mark())
+    return found is not None and found[0] == _whole_package()
+
+
+def _mark() -> str:
+    return f"complete.{sys.implementation.cache_tag}"
+
+
+def _whole_package() -> dict[str, Any]:
+    files = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+    versions = {name: condition for name, condition in current_conditions().items() if name != "processor"}
+    return versions | {"sources": {name: source_digest(name) for name in files}}
 
 
 @cache

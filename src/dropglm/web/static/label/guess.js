@@ -32,7 +32,7 @@ export function showGuess(state, text) {
 
 function whyNoGuess(state) {
   if (state.problem) return state.problem;
-  if (!state.is_ready) return "The model is being prepared; the first time takes longer. You can label meanwhile.";
+  if (!state.is_ready) return "The model is being prepared. You can label meanwhile.";
   const isWaiting = !state.is_useful && !state.is_learning && state.classes.length > 1;
   return isWaiting ? "Guesses start after a few labels of two classes." : "";
 }
