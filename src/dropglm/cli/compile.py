@@ -11,4 +11,6 @@ def compile_functions(quiet: options.Quiet = False) -> None:
     """
     from dropglm.compiling import compile_all
 
-    terminal.message(f"compiled functions are in {compile_all(shown=not quiet)}.")
+    folder = compile_all(shown=not quiet)
+    if not quiet:
+        terminal.message(f"compiled functions are in {folder}.")

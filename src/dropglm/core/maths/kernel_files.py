@@ -25,7 +25,7 @@ from typing import Any
 import llvmlite
 import numba
 from llvmlite.binding import get_host_cpu_name
-from numba import config, types
+from numba import types
 from numba.core.caching import _Cache
 from numba.core.codegen import get_host_cpu_features
 from numba.core.compiler import CompileResult
@@ -33,6 +33,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+config: Any = numba.config
 PACKAGE = Path(__file__).parents[2]
 SHIPPED = PACKAGE / "compiled"
 
@@ -67,6 +68,20 @@ class KernelFiles(_Cache):
         """The folder that files are written to."""
         return str(writable_folder())
 
+    @property
+    def conditions(self) -> dict[str, str]:
+        """What kernels are compiled with in this process: versions, and the processor."""
+        return current_conditions()
+
+    def to_bytes(self, kernel: Any) -> bytes:
+        """Return a compiled kernel as bytes."""
+        return dumps(kernel._reduce())
+
+    def from_bytes(self, code: bytes, target_context: Any) -> Any:
+        """Return the kernel that was stored."""
+        rtsys.initialize(target_context)  # functions that allocate memory call it
+        return CompileResult._rebuild(target_context, *pickle.loads(code))
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel for these types, or None if it has to be compiled.
 
@@ -80,10 +95,9 @@ class KernelFiles(_Cache):
             if found is None:
                 continue
             conditions, code = found
-            reason = mismatch(conditions)
+            reason = mismatch(conditions, self.conditions)
             if reason is None:
-                rtsys.initialize(target_context)  # functions that allocate memory call it
-                return CompileResult._rebuild(target_context, *pickle.loads(code))
+                return self.from_bytes(code, target_context)
             reasons.append(reason)
         _reason = next(iter(reasons), "") or _reason_of_absence()
         return None
@@ -96,11 +110,11 @@ class KernelFiles(_Cache):
         """
         modules = {self.module, *(kind.instance_class.__module__ for kind in named_tuples(sig))}
         folder = writable_folder()
-        if folder is None or not all(map(is_ours, modules)) or data.library.has_dynamic_globals:
+        if folder is None or not all(map(is_ours, modules)):
             return
-        conditions = current_conditions() | {"sources": dict(sorted(_digests(modules)))}
+        conditions = self.conditions | {"sources": dict(sorted(_digests(modules)))}
         with suppress(OSError):
-            write(folder / self._file_name(sig), conditions, dumps(data._reduce()))
+            write(folder / self._file_name(sig), conditions, self.to_bytes(data))
 
     def enable(self) -> None:
         """Do nothing: the files are always used."""
@@ -215,12 +229,11 @@ def runs_baseline() -> bool:
     return BASELINE is not None and {f"+{name}" for name in NEEDED} <= set(get_host_cpu_features().split(","))
 
 
-def mismatch(conditions: dict[str, Any]) -> str | None:
-    """Return why code that was compiled under these conditions cannot be used, or None if it can be."""
-    current = current_conditions()
-    for package in ("numba", "llvmlite"):
-        if conditions[package] != current[package]:
-            return f"they were compiled with {package} {conditions[package]}, not {current[package]}"
+def mismatch(conditions: dict[str, Any], current: dict[str, str]) -> str | None:
+    """Return why code that was compiled under these conditions cannot be used now, or None if it can be."""
+    for package, version in current.items():
+        if package != "processor" and conditions.get(package) != version:
+            return f"they were compiled with {package} {conditions.get(package)}, not {version}"
     target = conditions["processor"]
     if target != current["processor"] and not (target == BASELINE and runs_baseline()):
         return f"they were compiled for another processor ({target.split()[0]})"
@@ -237,10 +250,9 @@ def _reason_of_absence() -> str:
 def usable_files() -> list[Path]:
     """Return the files in the package that any machine with the baseline processor can use."""
     found = [(path, read(path)) for path in sorted(SHIPPED.glob(f"*.{sys.implementation.cache_tag}"))]
+    now = current_conditions() | {"processor": BASELINE or ""}
     return [
-        path
-        for path, file in found
-        if file and file[0].get("processor") == BASELINE and not mismatch(file[0])
+        path for path, file in found if file and "processor" in file[0] and mismatch(file[0], now) is None
     ]
 
 

@@ -1,18 +1,22 @@
 """The GPU, or Numba's simulation of one: its arrays, and how kernels are compiled and called."""
 
+import pickle
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
+from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import config
+from numba.core.serialize import dumps
 
 from dropglm.base.errors import InputError, TooLargeError
 from dropglm.base.imports import import_extra
+from dropglm.core.maths.kernel_files import KernelFiles, current_conditions
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if SIMULATED:
@@ -136,9 +140,38 @@ def out_of_memory(what: str, size: int) -> Iterator[None]:
         ) from None
 
 
+class GpuKernelFiles(KernelFiles):
+    """The compiled forms of one kernel of the GPU, with its machine code for the GPU at hand."""
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """What kernels are compiled with in this process: versions, and the kind of GPU."""
+        return _gpu_conditions()
+
+    def to_bytes(self, kernel: Any) -> bytes:
+        """Return a compiled kernel as bytes."""
+        return dumps(kernel._reduce_states())
+
+    def from_bytes(self, code: bytes, target_context: Any) -> Any:
+        """Return the kernel that was stored."""
+        from numba.cuda.dispatcher import _Kernel
+
+        return _Kernel._rebuild(**pickle.loads(code))
+
+
+@cache
+def _gpu_conditions() -> dict[str, str]:
+    major, minor = numba_cuda().get_current_device().compute_capability
+    target = {"numba-cuda": version("numba-cuda"), "processor": f"sm_{major}{minor}"}
+    return current_conditions() | target
+
+
 def kernel(function: Callable) -> Any:
-    """Compile a loop for the GPU when it is first called."""
-    return numba_cuda().jit(function) if SIMULATED else numba_cuda().jit(function, cache=True)
+    """Load a loop for the GPU from disk when it is first called, or compile it and write it there."""
+    compiled = numba_cuda().jit(function)
+    if not SIMULATED:
+        compiled._cache = GpuKernelFiles(f"{function.__module__}.{function.__name__}", function.__module__)
+    return compiled
 
 
 _own = threading.local()
