@@ -1,7 +1,5 @@
 """Compile the package's functions when a wheel is built, or when it is installed from its sources."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,17 +16,12 @@ class CompiledFunctions(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile what is not there yet."""
         source = Path(self.root, "src")
-        path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
-        command = [sys.executable, "-P", "-m", "dropglm.compiling"]
-        subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, check=True)
+        sys.path.insert(0, str(source))
+        from dropglm.compiling import compile_all
+        from dropglm.core.maths.kernel_files import usable_files
+
+        compile_all(shown=True)
         if version != "editable":
-            listed = subprocess.run(
-                [*command, "--list"],
-                env=os.environ | {"PYTHONPATH": path},
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            files = listed.stdout.split()
-            build_data["force_include"] |= {file: Path(file).relative_to(source).as_posix() for file in files}
+            files = {str(path): path.relative_to(source).as_posix() for path in usable_files()}
+            build_data["force_include"] |= files
             build_data["pure_python"], build_data["infer_tag"] = False, True

@@ -4,15 +4,12 @@ Every job uses a part of the package on small data of the types that it meets in
 values, few and many rows, few and many features. What a job needs and is not on disk yet is compiled, for a
 baseline processor, and written to the folder of the package. The package is built in this way
 (``hatch_build.py``), and ``dropglm compile`` does it again after another version of Numba was installed.
-
-    python -m dropglm.compiling [JOB … | --list]
 """
 
 import os
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import product
@@ -167,6 +164,22 @@ def fit_partitions() -> None:
         partitions.fit(LogisticRegressionCV(cv=2), parts, [X], load=lambda part: part)
 
 
+def fit_on_gpu() -> None:
+    """Fit and search on the GPU, if there is one."""
+    from dropglm import LogisticRegression, LogisticRegressionCV
+    from dropglm.places.gpu.runtime import numba_cuda
+
+    try:
+        numba_cuda()
+    except (ImportError, InputError):
+        return
+    for X in matrices(SMALL):
+        for classes in (2, 3):
+            y = labels(X.shape[0], classes)
+            rough(LogisticRegression, dropout=0.5, device="cuda").fit(X, y, X_unlabeled=X[::2])
+            LogisticRegressionCV(cv=2, device="cuda").fit(X, y, X_unlabeled=X[::2])
+
+
 # The longest first, so that all cores have something to do until the end.
 JOBS: dict[str, Callable[[], None]] = {
     job.__name__: job
@@ -180,13 +193,24 @@ JOBS: dict[str, Callable[[], None]] = {
         label_texts,
         read_table,
         help_with_loop,
+        fit_on_gpu,
     )
 }
 
 
+# The folder is not left to PYTHONPATH: if it is installed as editable, pip removes it from the path of a build.
+PROGRAM = """
+import sys, warnings
+sys.path.insert(0, sys.argv[1])
+warnings.simplefilter("ignore")  # of fits that do not converge
+from dropglm.compiling import JOBS
+JOBS[sys.argv[2]]()
+"""
+
+
 def compile_all(*, shown: bool) -> Path:
     """Run every job in a process of its own, as many at a time as there are cores; return the folder."""
-    from dropglm.core.maths.kernel_files import is_complete, mark_complete, writable_folder
+    from dropglm.core.maths.kernel_files import PACKAGE, is_complete, mark_complete, writable_folder
 
     folder = writable_folder()
     if folder is None:
@@ -205,9 +229,10 @@ def compile_all(*, shown: bool) -> Path:
         while waiting or running:
             while waiting and len(running) < core_count():
                 errors = stack.enter_context(TemporaryFile("w+"))
-                command = [sys.executable, "-P", "-m", "dropglm.compiling", waiting[0]]
+                job = waiting.pop(0)
+                command = [sys.executable, "-P", "-c", PROGRAM, str(PACKAGE.parent), job]
                 process = subprocess.Popen(command, env=baseline_environment(), stderr=errors)
-                running[waiting.pop(0)] = stack.enter_context(process), errors
+                running[job] = stack.enter_context(process), errors
             time.sleep(0.1)
             ended = [job for job, (process, _) in running.items() if process.poll() is not None]
             for job in ended:
@@ -222,28 +247,6 @@ def compile_all(*, shown: bool) -> Path:
 
 def baseline_environment() -> dict[str, str]:
     """Return the environment of a process that compiles for the baseline processor."""
-    from dropglm.core.maths.kernel_files import BASELINE, PACKAGE
+    from dropglm.core.maths.kernel_files import BASELINE
 
-    path = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
-    target = {} if BASELINE is None else {"NUMBA_CPU_NAME": BASELINE, "NUMBA_CPU_FEATURES": ""}
-    return os.environ | target | {"PYTHONPATH": path}
-
-
-def main(*chosen: str) -> None:
-    """Run the jobs of these names in this process, or all of them in others; or list the files."""
-    if chosen == ("--list",):
-        from dropglm.core.maths.kernel_files import usable_files
-
-        print(*usable_files(), sep="\n")
-        return
-    if unknown := set(chosen) - set(JOBS):
-        raise InputError(f"There are no jobs {', '.join(unknown)}; choose from {', '.join(JOBS)}.")
-    if not chosen:
-        compile_all(shown=True)
-    warnings.simplefilter("ignore")  # of fits that do not converge
-    for job in chosen:
-        JOBS[job]()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return os.environ | ({} if BASELINE is None else {"NUMBA_CPU_NAME": BASELINE, "NUMBA_CPU_FEATURES": ""})
