@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What an installation needs in the environment itself, so that functions are compiled by the Numba that will run them.
-BUILD := hatchling hatch-vcs 'setuptools-scm>=10' numba scikit-learn scipy threadpoolctl
+BUILD := hatchling hatch-vcs editables 'setuptools-scm>=10' numba scikit-learn scipy threadpoolctl
 
 .PHONY: demo test pytest test-oldest lint format bench bench-cores bench-gpu faults reproduce readme docs dist lock clean
 

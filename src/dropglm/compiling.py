@@ -198,7 +198,7 @@ JOBS: dict[str, Callable[[], None]] = {
 }
 
 
-# The folder is not left to PYTHONPATH: if it is installed as editable, pip removes it from the path of a build.
+# Not by PYTHONPATH: if the folder is installed as editable, pip removes it from the path of a build.
 PROGRAM = """
 import sys, warnings
 sys.path.insert(0, sys.argv[1])
