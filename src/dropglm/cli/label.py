@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dropglm.base.progress import Progress, plural
+from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import check_columns, check_distinct, check_output
@@ -84,7 +84,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
 
     from dropglm.labelling.compiling import compiling
 
-    with compiling():
+    with Stages(shown=not chosen.quiet) as stages, compiling():
         from dropglm.labelling.output_files import Exports
         from dropglm.labelling.session import LabellingSession
         from dropglm.web.application import AllowedHosts, application, page_token
@@ -101,9 +101,10 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
             encoding=chosen.encoding,
             delimiter=chosen.delimiter,
         )
-        texts, known, n_without = texts_and_labels(source, quiet=chosen.quiet)
+        texts, known, n_without = texts_and_labels(source)
         start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
         with listen(chosen.host, chosen.port) as listener:
+            begin_stage("Preparing the texts")
             with (
                 naming_table(chosen.table),
                 LabellingSession(
@@ -125,6 +126,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                 page = LabelPage(session, exports, Path(chosen.table).name)
                 app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
                 address = address_of(listener, chosen.host, token)
+                stages.close()
                 if n_without:
                     rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
                     terminal.message(f"{rows} no text; there is nothing to label in them.")
@@ -190,12 +192,12 @@ def _class_names(given: str | None) -> list[str]:
     return names
 
 
-def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
+def texts_and_labels(table: Table) -> tuple[list[str], dict[int, str], int]:
     """Return the texts, the labels that some of them have, and the number of rows without text."""
     from dropglm.labelling.output_files import has_text
 
-    with Progress(f"Reading {table.name}", shown=not quiet):
-        read = table.read()
+    begin_stage(f"Reading {table.name}")
+    read = table.read()
     rows = [row for row, text in enumerate(read.texts) if has_text(text)]
     given = enumerate([read.labels[row] for row in rows] if read.labels else [])
     known = {number: name for number, name in given if name is not None}
