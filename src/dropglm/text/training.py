@@ -80,6 +80,7 @@ def ngram_weights_of(classifier: Any, class_counts: np.ndarray) -> tuple[float, 
 # fitted against the rest: those of 300 docstrings, 20 newsgroups and IMDB differ by a factor of two or less.
 COUNTING, SELECTING, WEIGHTING, LATENT = 2.7e-8, 1.7e-8, 4e-9, 3e-8
 SEARCH_FIT, FIT_BEYOND, FINAL_FIT, ROUND = 1.1e-8, 1.5e-8, 2.5e-8, 8e-9
+SMALLEST = 100_000  # characters that take as long as the part of a fit that does not depend on their number
 
 
 def rough_costs(
@@ -88,7 +89,7 @@ def rough_costs(
     """Return the stages of a fit and roughly how many seconds each takes, to estimate the time left."""
     n, K = class_counts.sum(), len(class_counts)
     problems = K if K > 2 else 1
-    every, size = characters + unlabeled_characters, characters * problems
+    every, size = characters + unlabeled_characters, (characters + SMALLEST) * problems
     counting = [("Counting n-grams", COUNTING * every), ("Selecting n-grams", SELECTING * every)]
     weighting, final = ("Weighting n-grams", WEIGHTING * every), ("Final fit", FINAL_FIT * size)
     estimator = estimator_of(classifier, class_counts)
