@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -150,9 +151,9 @@ def test_baseline_needs_three_texts_of_each_class(folder):
     assert not (folder / "few.skops").exists()
 
 
-def test_a_log_says_how_long_the_training_took(place):
+def test_a_log_says_how_long_the_stages_took(place):
     command = "train", "reviews.csv", "--no-tune", "--out", "log.skops"
     lines = run(*command, cwd=place).stderr.splitlines()
-    told = ["Reading reviews.csv", "Training on 80 texts", "Writing log.skops"]
-    assert [line.partition(":")[0] for line in lines] == told
+    (line,) = lines
+    assert re.fullmatch(r"Took \d+\.\d s(: (.+ \d+\.\d s(, )?)+)?\.", line)
     assert run(*command, "--quiet", cwd=place).stderr == ""

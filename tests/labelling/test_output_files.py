@@ -35,7 +35,7 @@ def label_some(tmp_path):
 
     def label(name, column="review", **how):
         source = tables.Table(str(tmp_path / name), column, optional_text=True, **how)
-        found, *_ = texts_and_labels(source, quiet=True)
+        found, *_ = texts_and_labels(source)
         session = LabellingSession(found, tmp_path / "a.labels.jsonl", classes=["good", "bad"])
         opened.append(session)
         for number in range(10, 50):
@@ -107,7 +107,7 @@ def test_rows_without_text_are_exported_without_label(tmp_path, label_some, suff
     empty = TABLE[:2].with_columns(missing, pl.Series("id", ["x", "y"]))
     tables.write(pl.concat([empty, TABLE]), tmp_path / f"a.{suffix}")
     source = tables.Table(str(tmp_path / f"a.{suffix}"), "review", optional_text=True)
-    found, _, n_without = texts_and_labels(source, quiet=True)
+    found, _, n_without = texts_and_labels(source)
     assert (found, n_without) == (TEXTS, 2)
     session, table = label_some(f"a.{suffix}")
     assert write_labels(session, tmp_path / "out.csv", table) == 40

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from dropglm.base.progress import Progress
+from dropglm.base.progress import Stages, begin_stage
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
-from dropglm.cli.files import advising, columns_of_model, model_and_embeddings, read_labelled
+from dropglm.cli.files import PREDICTING, advising, columns_of_model, model_and_embeddings, read_labelled
 from dropglm.cli.options import OUTPUT
 from dropglm.tables import Table
 
@@ -41,19 +41,22 @@ def evaluate(
     The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
     the confusion matrix, calibration by probability, and the most confident mistakes.
     """
-    from dropglm.text.metrics import confident_mistakes, metrics_from_probabilities
+    with Stages(shown=not quiet) as stages:
+        from dropglm.text.metrics import confident_mistakes, metrics_from_probabilities
 
-    classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust, quiet=quiet)
-    classifier.n_jobs = threads
-    text, label, advice = columns_of_model(classifier, text, label)
-    with advising(advice):
-        source = Table(table, text, label, format=format, encoding=encoding, delimiter=delimiter)
-        texts, y = read_labelled(source, quiet=quiet)
-    E = rows.all(len(texts), table)
-    with Progress("Predicting", shown=not quiet), naming_table(table):
-        p = classifier.predict_proba(texts, E)
-        measures = metrics_from_probabilities(y, p, classifier.classes_)
-    worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
+        classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust)
+        classifier.n_jobs = threads
+        text, label, advice = columns_of_model(classifier, text, label)
+        with advising(advice):
+            source = Table(table, text, label, format=format, encoding=encoding, delimiter=delimiter)
+            texts, y = read_labelled(source)
+        E = rows.all(len(texts), table)
+        stages.plan([("Predicting", PREDICTING * sum(map(len, texts)))])
+        begin_stage("Predicting")
+        with naming_table(table):
+            p = classifier.predict_proba(texts, E)
+            measures = metrics_from_probabilities(y, p, classifier.classes_)
+        worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
     if json:
         listed = terminal.disagreements_to_json(worst)
         terminal.print_json(measures.to_dict() | {"confident_mistakes": listed})

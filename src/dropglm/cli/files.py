@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dropglm import tables
 from dropglm.base.files import check_writable, descriptor, file_identity
-from dropglm.base.progress import Progress
+from dropglm.base.progress import begin_stage
 from dropglm.base.registry import quoted
 from dropglm.cli.errors import BadInputError, in_options
 from dropglm.cli.options import File, bad_option, option_name
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from dropglm.text.fitted_model import FittedTextModel
 
 FilePath = str | Path
+PREDICTING = 3e-8  # rough number of seconds that predictions take per character, on two cores
 Parameters = ParamSpec("Parameters")
 
 
-def read_labelled(table: tables.Table, *, quiet: bool) -> tuple[list[str], "np.ndarray"]:
+def read_labelled(table: tables.Table) -> tuple[list[str], "np.ndarray"]:
     """Return the texts and classes of a table."""
     check_columns(table.text, table.label)
-    with Progress(f"Reading {table.name}", shown=not quiet):
-        read = table.read()
+    begin_stage(f"Reading {table.name}")
+    read = table.read()
     return list(read.texts), tables.to_classes(read.labels)
 
 
-def read_unlabelled(
-    paths: Iterable[FilePath], labelled: tables.Table, text: str | None, *, quiet: bool
-) -> list[str]:
+def read_unlabelled(paths: Iterable[FilePath], labelled: tables.Table, text: str | None) -> list[str]:
     """Return the texts of tables without labels, from the column ``text`` or that of the labelled table."""
     texts: list[str] = []
     for path in map(str, paths):
         table = replace(labelled, path=path, text=text or labelled.text, label=None, format=None)
         advice = {} if text else {labelled.text: "name the column to use with --unlabeled-text"}
-        with advising(advice), Progress(f"Reading {path}", shown=not quiet):
+        begin_stage(f"Reading {path}")
+        with advising(advice):
             texts += table.read().texts
     return texts
 
@@ -153,25 +153,25 @@ def check_not_both(embeddings: object, embedder: Path | None) -> None:
         raise bad_option("--embedder", "cannot be used with --embeddings.")
 
 
-def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
+def read_embedder(folder: Path | None) -> Any:
     """Return the embedder in a folder, or None if no folder is given."""
     if folder is None:
         return None
     from dropglm.text.embeddings import load_embedder
 
-    with Progress(f"Reading {folder}", shown=not quiet):
-        return load_embedder(folder)
+    begin_stage(f"Reading {folder}")
+    return load_embedder(folder)
 
 
 def model_and_embeddings(
-    model: Path, embeddings: Path | None, embedder: Path | None, *, trust: bool, quiet: bool = True
+    model: Path, embeddings: Path | None, embedder: Path | None, *, trust: bool
 ) -> "tuple[FittedTextModel, EmbeddingRows]":
     """Return the model in a file, with its embedder if a folder is given, and the embeddings of texts."""
     from dropglm.text.fitted_model import load_fitted_model
 
     check_not_both(embeddings, embedder)
     rows = EmbeddingRows(embeddings)
-    return load_fitted_model(model, embedder=read_embedder(embedder, quiet=quiet), trust=trust), rows
+    return load_fitted_model(model, embedder=read_embedder(embedder), trust=trust), rows
 
 
 def distinct_files(command: Callable[Parameters, None]) -> Callable[Parameters, None]:

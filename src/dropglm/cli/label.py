@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dropglm.base.progress import Progress, plural
+from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import check_columns, check_distinct, check_output
@@ -82,63 +82,66 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
     check_distinct([("--labels", journal)], [chosen.table, chosen.model])
     check_output(journal, "--labels", regular=True)
 
-    from dropglm.labelling.output_files import Exports
-    from dropglm.labelling.session import LabellingSession
-    from dropglm.web.application import AllowedHosts, application, page_token
-    from dropglm.web.label_page import LabelPage
-    from dropglm.web.running import address_of, listen, open_browser, run
+    with Stages(shown=not chosen.quiet) as stages:
+        from dropglm.labelling.output_files import Exports
+        from dropglm.labelling.session import LabellingSession
+        from dropglm.web.application import AllowedHosts, application, page_token
+        from dropglm.web.label_page import LabelPage
+        from dropglm.web.running import address_of, listen, open_browser, run
 
-    source = Table(
-        chosen.table,
-        chosen.text,
-        chosen.label,
-        optional_text=True,
-        optional_label=True,
-        format=chosen.format,
-        encoding=chosen.encoding,
-        delimiter=chosen.delimiter,
-    )
-    texts, known, n_without = texts_and_labels(source, quiet=chosen.quiet)
-    start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
-    with listen(chosen.host, chosen.port) as listener:
-        with (
-            naming_table(chosen.table),
-            LabellingSession(
-                texts,
-                journal,
-                classes=names,
-                labels=known,
-                start_from=start_from,
-                random_share=chosen.random_share,
-            ) as session,
-        ):
-            exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
-            # The start model may be one that was exported: it is in memory by now.
-            paths = journal, *exports.paths.values()
-            check_distinct([("--labels", path) for path in paths], [chosen.table])
-            for path in exports.paths.values():
-                check_output(path, "--labels")
-            token = page_token(str(journal.resolve()))
-            page = LabelPage(session, exports, Path(chosen.table).name)
-            app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
-            address = address_of(listener, chosen.host, token)
-            if n_without:
-                rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
-                terminal.message(f"{rows} no text; there is nothing to label in them.")
-            for notice in session.notices:
-                terminal.message(notice)
-            print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")
-            print(f"Open {address}", flush=True)
-            if chosen.browser:
-                open_browser(address)
-            before = sys.getswitchinterval()
-            sys.setswitchinterval(SWITCH_INTERVAL)
-            try:
-                run(app, listener)
-            finally:
-                sys.setswitchinterval(before)
-            n_labels = _n_labels(session)
-        print(f"{n_labels} in {journal}; run the command again to continue.")
+        source = Table(
+            chosen.table,
+            chosen.text,
+            chosen.label,
+            optional_text=True,
+            optional_label=True,
+            format=chosen.format,
+            encoding=chosen.encoding,
+            delimiter=chosen.delimiter,
+        )
+        texts, known, n_without = texts_and_labels(source)
+        start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
+        with listen(chosen.host, chosen.port) as listener:
+            begin_stage("Preparing the texts")
+            with (
+                naming_table(chosen.table),
+                LabellingSession(
+                    texts,
+                    journal,
+                    classes=names,
+                    labels=known,
+                    start_from=start_from,
+                    random_share=chosen.random_share,
+                ) as session,
+            ):
+                exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
+                # The start model may be one that was exported: it is in memory by now.
+                paths = journal, *exports.paths.values()
+                check_distinct([("--labels", path) for path in paths], [chosen.table])
+                for path in exports.paths.values():
+                    check_output(path, "--labels")
+                token = page_token(str(journal.resolve()))
+                page = LabelPage(session, exports, Path(chosen.table).name)
+                app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
+                address = address_of(listener, chosen.host, token)
+                stages.close()
+                if n_without:
+                    rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
+                    terminal.message(f"{rows} no text; there is nothing to label in them.")
+                for notice in session.notices:
+                    terminal.message(notice)
+                print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")
+                print(f"Open {address}", flush=True)
+                if chosen.browser:
+                    open_browser(address)
+                before = sys.getswitchinterval()
+                sys.setswitchinterval(SWITCH_INTERVAL)
+                try:
+                    run(app, listener)
+                finally:
+                    sys.setswitchinterval(before)
+                n_labels = _n_labels(session)
+            print(f"{n_labels} in {journal}; run the command again to continue.")
     atexit.register(_end_now, session)
 
 
@@ -187,12 +190,12 @@ def _class_names(given: str | None) -> list[str]:
     return names
 
 
-def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
+def texts_and_labels(table: Table) -> tuple[list[str], dict[int, str], int]:
     """Return the texts, the labels that some of them have, and the number of rows without text."""
     from dropglm.labelling.output_files import has_text
 
-    with Progress(f"Reading {table.name}", shown=not quiet):
-        read = table.read()
+    begin_stage(f"Reading {table.name}")
+    read = table.read()
     rows = [row for row, text in enumerate(read.texts) if has_text(text)]
     given = enumerate([read.labels[row] for row in rows] if read.labels else [])
     known = {number: name for number, name in given if name is not None}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dropglm import tables
+from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal
 from dropglm.cli import files, options, terminal
 from dropglm.cli.options import OUTPUT, File, bad_option
 from dropglm.tables import Table
@@ -55,19 +56,22 @@ def predict(
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise bad_option("--keep", "the output has its own columns predicted and probability; rename yours.")
-    classifier, E = files.model_and_embeddings(model, embeddings, embedder, trust=trust)
-    classifier.n_jobs = threads
-    text, _, advice = files.columns_of_model(classifier, text)
-    source = Table(
-        table,
-        text,
-        keep=tuple(name for name in keep if name != text),
-        format=format or ("txt" if table == "-" else None),
-        encoding=encoding,
-        delimiter=delimiter,
-    )
-    with files.advising(advice):
-        tables.write(_predictions(classifier, source, keep, E, probabilities), out, format=out_format)
+    # Not if predictions go to the terminal, nor to another program, which may write there.
+    with Stages(shown=is_terminal() and out != "-"):
+        classifier, E = files.model_and_embeddings(model, embeddings, embedder, trust=trust)
+        classifier.n_jobs = threads
+        text, _, advice = files.columns_of_model(classifier, text)
+        source = Table(
+            table,
+            text,
+            keep=tuple(name for name in keep if name != text),
+            format=format or ("txt" if table == "-" else None),
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+        begin_stage("Predicting")
+        with files.advising(advice):
+            tables.write(_predictions(classifier, source, keep, E, probabilities), out, format=out_format)
 
 
 def _predictions(
@@ -86,10 +90,12 @@ def _predictions(
         return frame.with_columns(pl.Series(name, columns[name], pl.String) for name in keep)
 
     try:
-        for batch in table.batches():
-            texts = list(batch.texts)
-            p = model.predict_proba(texts, E.next_rows(len(texts), table.name))
-            yield predictions(p, batch.others | {table.text: texts})
+        with Progress("texts", shown=False) as progress:
+            for batch in table.batches():
+                texts = list(batch.texts)
+                p = model.predict_proba(texts, E.next_rows(len(texts), table.name))
+                yield predictions(p, batch.others | {table.text: texts})
+                progress.advance(len(texts))
         E.check_all_taken(table.name)
     except tables.EmptyTableError as error:
         terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dropglm.base.progress import before_compiling, clear_bar, is_terminal
+from dropglm.base.progress import before_compiling, write_line
 
 if TYPE_CHECKING:
     from dropglm.text.metrics import Disagreement
@@ -32,13 +32,7 @@ out = Terminal(highlight=False)
 
 def message(sentence: str) -> None:
     """Write a sentence to standard error, on one line whatever the width."""
-    clear_bar()
-    print(f"dropglm: {sentence}", file=sys.stderr)
-
-
-def verbosity(quiet: bool) -> int:
-    """Return ``verbose`` for the library: progress bars in a terminal, unless they are not wanted."""
-    return int(not quiet and is_terminal())
+    write_line(f"dropglm: {sentence}")
 
 
 def announce_compilation(quiet: bool = False) -> None:

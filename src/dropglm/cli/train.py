@@ -17,7 +17,7 @@ import typer
 
 from dropglm import tables
 from dropglm.base.errors import ClusterError
-from dropglm.base.progress import Progress, plural
+from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import files, terminal
 from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
@@ -75,7 +75,13 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         delimiter=options.delimiter,
     )
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
-    run = TrainRun(options, given, table, time.perf_counter())
+    with Stages(shown=not options.quiet) as stages:
+        _train(TrainRun(options, given, table, stages, time.perf_counter()))
+
+
+def _train(run: TrainRun) -> None:
+    """Check the options, and train in one of the three ways."""
+    options, given, table = run.options, run.given, run.table
     if options.dask is None and len(options.tables) > 1:
         raise bad_option("TABLE", "several tables need --dask.")
     if options.dask is None and glob.has_magic(str(table.path)) and not os.path.exists(str(table.path)):
@@ -124,11 +130,11 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     from dropglm.text.metrics import compute_metrics
 
     forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
-    options, table, quiet = run.options, run.table, run.options.quiet
+    options, table = run.options, run.table
     _check_embeddings(options)
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
-    texts, y = read_labelled(table, quiet=quiet)
+    texts, y = read_labelled(table)
     labels = set(y.tolist())
     if len(labels) < 2:
         raise BadInputError(
@@ -149,31 +155,33 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
 
         with naming_table(table.name):
             check_class_sizes(y)
-    more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text, quiet=quiet)
+    more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text)
     of_texts = {
         "embeddings": None if E is None else E[rows],
         "embeddings_unlabeled": more_embedded.all(len(more), "--unlabeled"),
     }
-    model = TextClassifier(**settings, embedder=read_embedder(options.embedder, quiet=quiet))
+    model = TextClassifier(**settings, embedder=read_embedder(options.embedder))
     begin = time.perf_counter()
-    # In a terminal, the model shows more.
-    told = Progress(f"Training on {len(texts):,} texts", shown=not quiet and not model.verbose)
-    with naming_table(table.name), told:
+    with naming_table(table.name):
+        run.stages.plan(_costs(model, texts, y, more, validation, baseline=options.baseline))
         model.fit(texts, y, X_unlabeled=more or None, **of_texts)
     fit_seconds = time.perf_counter() - begin
     measures = None
     if validation is not None:
+        begin_stage("Evaluating")
         E = None if E is None else E[validation.rows]
         measures = compute_metrics(model, validation.texts, validation.y, E)
     run.save(model)
+    begin_stage("Finding suspicious labels")
     found = _suspicious_labels(model, texts, y, rows)
     if options.suspicious_out is not None:
         _write_suspicious(options.suspicious_out, found)
     comparison = None
     if options.baseline:
+        begin_stage("Comparing with tf-idf")
         with naming_table(table.name):
             comparison = compare_with_baseline(
-                model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not quiet
+                model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not options.quiet
             )
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
@@ -191,6 +199,29 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         terminal.print_disagreements(f"{title}: {len(listed):,} of {n_found:,}", listed)
     if comparison is not None:
         _print_comparison(comparison)
+
+
+def _costs(
+    model: "TextClassifier",
+    texts: list[str],
+    y: "np.ndarray",
+    more: list[str],
+    validation: "ValidationTexts | None",
+    *,
+    baseline: bool,
+) -> list[tuple[str, float]]:
+    """Return the stages that follow once all texts are read, and roughly how many seconds each takes."""
+    import numpy as np
+
+    from dropglm.search.held_out import FOLDS
+    from dropglm.text.training import rough_costs
+
+    _, counts = np.unique(y, return_counts=True)
+    stages = rough_costs(model, counts, sum(map(len, texts)), sum(map(len, more)))
+    comparing = 2 * (FOLDS - 1) * sum(cost for _, cost in stages)  # of two methods, as if equally fast
+    if validation is not None:
+        stages.append(("Evaluating", files.PREDICTING * sum(map(len, validation.texts))))
+    return [*stages, ("Comparing with tf-idf", comparing)] if baseline else stages
 
 
 def _check_embeddings(options: TrainOptions) -> None:
@@ -224,7 +255,7 @@ def _split(texts: list[str], y: "np.ndarray", run: TrainRun) -> "tuple[np.ndarra
         fraction = float(options.validation)
     except ValueError:
         other = replace(run.table, path=options.validation, format=None)
-        return rows, ValidationTexts(*read_labelled(other, quiet=options.quiet), None)
+        return rows, ValidationTexts(*read_labelled(other), None)
     if not 0.0 < fraction < 1.0:
         raise bad_option("--validation", "a fraction must be between 0 and 1.")
     counts = Counter(y.tolist())
@@ -353,7 +384,6 @@ def _settings(options: TrainOptions) -> dict[str, Any]:
         "cv": options.folds,
         "n_jobs": options.threads,
         "random_state": options.seed,
-        "verbose": terminal.verbosity(options.quiet),
     }
 
 
@@ -370,7 +400,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     Tables without labels may have another column of texts, and have the format that their names say.
     """
     options, table, quiet = run.options, run.table, run.options.quiet
-    settings["embedder"] = read_embedder(options.embedder, quiet=quiet)
+    settings["embedder"] = read_embedder(options.embedder)
     files.check_columns(table.text, table.label)
     scheme, _, place = address.partition("://")
     if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
@@ -401,9 +431,9 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
             terminal.message(_dashboard(client))
         engine = DaskEngine(client)
         model = TextClassifier(**settings)
-        with Progress(f"Reading {plural(len(labelled) + len(more), 'file')}", shown=not quiet):
-            parts = table_partitions(engine, labelled)
-            others = table_partitions(engine, more) if more else []
+        begin_stage(f"Reading {plural(len(labelled) + len(more), 'file')}")
+        parts = table_partitions(engine, labelled)
+        others = table_partitions(engine, more) if more else []
         model.fit_parts(engine, parts, others, checkpoint)
     local = model.to_local()
     run.save(local)

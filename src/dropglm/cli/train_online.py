@@ -3,13 +3,14 @@
 This module is imported when it is needed, and with it what online learning needs of the library.
 """
 
+import time
 import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from dropglm.base.model_files import ModelFileError
-from dropglm.base.progress import Progress
+from dropglm.base.progress import Progress, begin_stage
 from dropglm.cli import terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.files import check_columns, check_output
@@ -30,6 +31,7 @@ from dropglm.text.online_text_model import (
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
+SLOWER = 4.0  # how many times as long as reading a table, roughly, learning from it takes
 
 
 def train_online(run: TrainRun, ngram_range: tuple[int, int]) -> None:
@@ -55,9 +57,9 @@ def train_online(run: TrainRun, ngram_range: tuple[int, int]) -> None:
     origin = table_settings(source)
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
-        training = _resume(checkpoint, model, options, origin)
+        training, rows = _resume(checkpoint, model, options, origin), None
     else:
-        training = _start(source, model, options, origin)
+        training, rows = _start(model, run, origin)
 
     def skipped(sentence: str) -> None:
         if training.bad_rows <= MOST_LISTED:
@@ -67,7 +69,8 @@ def train_online(run: TrainRun, ngram_range: tuple[int, int]) -> None:
 
     saved = training.row
     is_new, rows_before = not (training.epoch or training.row), training.model.model.t_
-    with ProgressiveFigures(training, shown=not options.quiet) as figures:
+    begin_stage("Learning")
+    with ProgressiveFigures(training, rows) as figures:
         on_bad = skipped if options.bad_rows == "skip" else None
         for _ in training.learn(source, epochs=options.epochs, on_bad=on_bad):
             figures.update()
@@ -125,20 +128,24 @@ def _model(settings: dict[str, Any], base: FittedTextModel | None, run: TrainRun
 
 
 def _start(
-    source: Table, model: OnlineTextModel, options: TrainOptions, origin: dict[str, Any]
-) -> OnlineTraining:
-    """Return a training at its start."""
+    model: OnlineTextModel, run: TrainRun, origin: dict[str, Any]
+) -> tuple[OnlineTraining, int | None]:
+    """Return a training at its start, and the number of rows to learn from, if it is known."""
+    source, options, rows = run.table, run.options, None
     if not model.is_new:
-        return OnlineTraining(model, origin)
+        return OnlineTraining(model, origin), rows
     if options.classes is not None:
         names = _split_classes(options.classes)
     elif _is_file(source):
-        with Progress(f"Finding the classes of {source.name}", shown=not options.quiet):
-            names = find_classes(source, skip_bad=options.bad_rows == "skip")
+        begin_stage(f"Finding the classes of {source.name}")
+        start = time.perf_counter()
+        counts = find_classes(source, skip_bad=options.bad_rows == "skip")
+        names, rows = sorted(counts), options.epochs * counts.total()
+        run.stages.plan([("Learning", SLOWER * options.epochs * (time.perf_counter() - start))])
     else:
         raise bad_option("--classes", "must list all labels, since a pipe can be read only once.")
     warn_about_classes(dict.fromkeys(names))
-    return OnlineTraining.start(model, names, origin)
+    return OnlineTraining.start(model, names, origin), rows
 
 
 def _resume(
@@ -188,19 +195,20 @@ def _is_file(source: Table) -> bool:
 class ProgressiveFigures(Progress):
     """Progressive accuracy and log loss during training.
 
-    One line is written whenever the number of rows has doubled; a terminal also shows the latest figures.
+    One line is written whenever the number of rows has doubled.
     """
 
     HEADER = f"{'rows':>12} {'accuracy':>9} {'since last':>11} {'log loss':>9} {'bad rows':>9} {'rows/s':>9}"
 
-    def __init__(self, training: OnlineTraining, *, shown: bool) -> None:
-        super().__init__("rows", shown=shown, log_every=float("inf"))
+    def __init__(self, training: OnlineTraining, rows: int | None) -> None:
+        super().__init__("rows", rows, shown=False)
         self.training = training
         self.rows_at_start = training.model.model.t_
         self.next_line = FIRST_LINE
         self.counts_at_last_line = self.training.progressive_counts
 
     def __enter__(self) -> Self:
+        super().__enter__()
         self._skip_to_next_line()
         self.write(self.HEADER)
         return self
@@ -209,7 +217,7 @@ class ProgressiveFigures(Progress):
         """Show the figures after another batch."""
         rows = self.training.model.model.t_
         if rows >= self.next_line:
-            self.write(self._line())
+            self.write(self._figures())
             self.counts_at_last_line = self.training.progressive_counts
             self._skip_to_next_line()
         self.advance(rows - self.rows_at_start - self.done)
@@ -218,7 +226,7 @@ class ProgressiveFigures(Progress):
         while self.next_line <= self.training.model.model.t_:
             self.next_line *= 2
 
-    def _line(self) -> str:
+    def _figures(self) -> str:
         model = self.training.model.model
         weight, right = self.training.progressive_counts
         weight, right = weight - self.counts_at_last_line[0], right - self.counts_at_last_line[1]
@@ -229,5 +237,7 @@ class ProgressiveFigures(Progress):
             f"{model.progressive_log_loss_:>9.4f} {self.training.bad_rows:>9,} {speed:>9,.0f}"
         )
 
-    def _last_line(self) -> str:
-        return self._line() if self.training.progressive_counts[0] > self.counts_at_last_line[0] else ""
+    def __exit__(self, kind: object, *error: object) -> None:
+        if self.training.progressive_counts[0] > self.counts_at_last_line[0]:
+            self.write(self._figures())
+        super().__exit__(kind, *error)

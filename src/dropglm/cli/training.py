@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dropglm.base.progress import Progress
+from dropglm.base.progress import Stages, begin_stage
 from dropglm.cli import options, terminal
 from dropglm.cli.options import DASK, MODEL, ONLINE, OUTPUT, TABLES, TUNING, File
 from dropglm.tables import Table
@@ -186,6 +186,8 @@ class TrainRun:
         Names of the options that the user gave.
     table : Table
         The table to train on; if there are several, how they are read.
+    stages : Stages
+        What shows the progress of the run.
     start : float
         When the run started.
     """
@@ -193,6 +195,7 @@ class TrainRun:
     options: TrainOptions
     given: set[str]
     table: Table
+    stages: Stages
     start: float
 
     def refuse(self, names: Iterable[str], why: str) -> None:
@@ -204,13 +207,14 @@ class TrainRun:
     def save(self, model: Any) -> None:
         """Write a model with the names of the columns that it was trained with."""
         model.text_column_, model.label_column_ = self.table.text, self.table.label
-        with Progress(f"Writing {self.options.out}", shown=not self.options.quiet):
-            model.save(self.options.out)
+        begin_stage(f"Writing {self.options.out}")
+        model.save(self.options.out)
 
     def report(self, model: "FittedTextModel", lines: Iterable[tuple[str, str]] = (), **content: Any) -> None:
         """Print what a model has learnt, with more ``lines`` for the terminal or content of the JSON."""
         from dropglm.text.explanation import top_to_dict
 
+        self.stages.close()
         out, seconds, top = self.options.out, time.perf_counter() - self.start, model.top_features(TOP)
         if self.options.json:
             known = {"model": str(out), "seconds": round(seconds, 3), **model.summary_.to_dict()}

@@ -68,7 +68,7 @@ class WantedFits(NamedTuple):
     folds: range
     solver: LBFGS
     keeps: Callable[[Candidate], bool]  # whether the fits of a candidate keep their coefficients
-    on_fit: Callable[[], None]  # called after the fit of a candidate to a fold
+    on_fit: Callable[[float], None]  # called with the part of a candidate's fit to a fold that is done
     # Returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
     earlier: Callable[[int, int], tuple[Coefficients, ...]]
 
@@ -101,8 +101,7 @@ def fit_along_paths(rows: Any, wanted: WantedFits) -> dict[tuple[int, int], Fold
     def fit(step: int) -> None:
         path, place, number = steps[step]
         parts[number, path.fold, path.problem_number] = path.fit(place, wanted.solver, wanted.keeps)
-        if path.problem_number == 0:
-            wanted.on_fit()
+        wanted.on_fit(1.0 / len(problems))
 
     rows.features.each_when_ready(fit, needs)
     etas = rows.collect_predictors([part.eta for part in parts.values()])

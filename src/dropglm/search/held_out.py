@@ -125,6 +125,11 @@ def _splits(cv: Any, data: TrainingData) -> list[Any]:
         return list(check_cv(cv, data.y, classifier=True).split(rows, data.y))
 
 
+def repeats_of(n: int, K: int) -> int:
+    """Return how often folds are drawn by default: several times if there are few rows."""
+    return int(np.clip(ROWS_TIMES_CLASSES // (n * K), 1, MAX_REPEATS))
+
+
 def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     """Return the folds that scikit-learn's ``cv`` describes.
 
@@ -145,7 +150,7 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     n, K = len(data.y), len(data.classes)
     counts = np.bincount(data.y, minlength=K)
     alone = np.empty(0, np.intp)
-    repeats = int(np.clip(ROWS_TIMES_CLASSES // (n * K), 1, MAX_REPEATS)) if cv is None else 1
+    repeats = repeats_of(n, K) if cv is None else 1
     cv = FOLDS if cv is None else cv
     if isinstance(cv, Integral):
         cv = fold_count(int(cv), counts, data.classes, every_class=every_class)

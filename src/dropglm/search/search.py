@@ -19,7 +19,7 @@ from dropglm.base import checks
 from dropglm.base.blocks import PerBlock
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.gpu_arrays import like, to_host
-from dropglm.base.progress import Progress
+from dropglm.base.progress import Progress, begin_stage
 from dropglm.base.threads import each
 from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.features import AnyFeatures
@@ -131,6 +131,9 @@ def candidates_of(
     ]
 
 
+# For estimates of the time left: the share of the fits that a race leaves, 0.2 to 1 on nine sets of texts.
+SURVIVING = 0.7
+
 # A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams changed by at most
 # 0.0005, and the fits took three quarters of the iterations that 1e-2 takes.
 SEARCH_TOL = 3e-2
@@ -156,6 +159,7 @@ def search_settings(
     -------
     Search
     """
+    begin_stage("Searching settings")
     # Check.
     data = rows.data
     method, grids = expectation_from(estimator.expectation), grids_of(estimator, rows.block_count)
@@ -277,6 +281,8 @@ class Search:
             if not self.extension.extends:
                 break
             candidates = beyond_edge(self.grid, self.scores, self.best, self.extension.limits)
+            if candidates:
+                begin_stage("Searching beyond the grid")
         self.release(set(range(len(self.grid))).difference({self.best}))
         converged = [fit.converged for outcome in self.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, estimator.max_iter)
@@ -290,7 +296,8 @@ class Search:
         nothing = CandidateResult((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))
         self.outcomes += [nothing] * len(candidates)
         alive = list(range(first, len(self.grid)))
-        with Progress("fits", len(candidates) * folds, shown=shown) as progress:
+        likely = SURVIVING if self.race is not None and len(self.race.stops) > 1 else 1.0
+        with Progress("fits", len(candidates) * folds, shown=shown, likely=likely) as progress:
             done = 0
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
@@ -432,7 +439,7 @@ def fit_best(estimator: Any, search: Search) -> None:
     # Blend in naive Bayes of the unlabelled rows, with predicted labels.
     rounds: list[NaiveBayesRound] = []
     if search.rounds_follow and 0 not in chosen.l2_weights.left_out:
-        with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
+        with Progress("Rounds of naive Bayes", is_stage=True, shown=bool(estimator.verbose)):
             models = _fold_models(search, best)
             models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
             rounds = NaiveBayesRounds(rows, held_out.weights).run(estimator.rounds, outcome.eta, models)

@@ -5,6 +5,7 @@ Training reads the table as a stream, and can be resumed from checkpoints.
 
 import os
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 
 from dropglm.base import checks, model_files
 from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
 from dropglm.base.threads import ahead
 from dropglm.core.online import RULES, DivergenceError, ProgressiveScores, State
@@ -358,21 +360,23 @@ def table_settings(table: Table) -> dict[str, Any]:
     }
 
 
-def find_classes(table: Table, *, skip_bad: bool) -> list[str]:
-    """Return the names of all classes of a table, sorted, from one pass over it."""
-    found: set[str] = set()
-    for batch in table.batches(skip_bad=skip_bad):
-        found.update(batch.labels)
-        if len(found) > MAX_CLASSES:
-            raise TableError(
-                f"{table.name}: the column {table.label!r} has more than {MAX_CLASSES:,} different labels; "
-                "choose the column that holds the classes, or list the classes."
-            )
+def find_classes(table: Table, *, skip_bad: bool) -> Counter[str]:
+    """Return the names of all classes of a table and their numbers of rows, from one pass over it."""
+    found: Counter[str] = Counter()
+    with Progress("rows", shown=False) as progress:
+        for batch in table.batches(skip_bad=skip_bad):
+            found.update(batch.labels)
+            if len(found) > MAX_CLASSES:
+                raise TableError(
+                    f"{table.name}: the column {table.label!r} has more than {MAX_CLASSES:,} different "
+                    "labels; choose the column that holds the classes, or list the classes."
+                )
+            progress.advance(len(batch.labels))
     if len(found) < 2:
         raise TableError(
             f"{table.name}: all rows have the label {min(found)!r}; at least two classes are needed."
         )
-    return sorted(found)
+    return found
 
 
 class _PreparedBatch(NamedTuple):

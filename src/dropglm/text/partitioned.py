@@ -109,7 +109,7 @@ class TextsInPartitions(TrainingTexts):
         self._counter._check()
         self._settings = {"n_jobs": classifier.n_jobs, "verbose": classifier.verbose}
         shown = bool(classifier.verbose)
-        with Progress(f"Counting the n-grams of {len(self._texts):,} partitions", shown=shown):
+        with Progress(f"Counting the n-grams of {len(self._texts):,} partitions", is_stage=True, shown=shown):
             total: TextCounts = engine.total(count, self._texts, self._counter, add)
         self._ngrams, self.class_counts, self._sizes, embedded = total
         if not self.class_counts:
@@ -120,7 +120,7 @@ class TextsInPartitions(TrainingTexts):
 
     def _embed(self, embedder: Any, given: bool, shown: bool) -> EmbeddingBlock:
         """Let the partitions embed their texts, unless embeddings were given; return how they are scaled."""
-        with Progress("Embedding the texts of all partitions", shown=shown):
+        with Progress("Embedding the texts of all partitions", is_stage=True, shown=shown):
             self._texts = self.engine.keep(embed_texts, self._texts, None if given else embedder)
             n, total = self.engine.total(embedding_sums, self._texts, None, add_embedding_sums)
         mean = total / n
@@ -131,7 +131,7 @@ class TextsInPartitions(TrainingTexts):
         """Return a vectorizer of all texts, and the partitions with their matrices."""
         vectorizer = clone(self._counter).set_params(ngram_weight=ngram_weight).fit_counts(self._ngrams)
         shown = bool(self._settings["verbose"])
-        with Progress(f"Vectorizing {len(self._texts):,} partitions", shown=shown):
+        with Progress(f"Vectorizing {len(self._texts):,} partitions", is_stage=True, shown=shown):
             matrices = self.engine.keep(to_matrix, self._texts, vectorizer)
             totals = self.engine.total(value_totals, matrices, None, add_sums)
         if last:

@@ -442,7 +442,7 @@ def fit_in_batches(rows: "RowsOnGpu", wanted: WantedFits) -> dict[tuple[int, int
     fits = {}
     for number, fold in product(numbers, folds):
         fits[number, fold] = FoldFit.joined([parts[number, fold, k] for k in range(len(rows.targets))])
-        wanted.on_fit()
+        wanted.on_fit(1.0)
     return fits
 
 

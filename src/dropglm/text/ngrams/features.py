@@ -12,6 +12,7 @@ import numpy as np
 from dropglm.base import checks
 from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.model_files import LARGEST
+from dropglm.base.progress import begin_stage
 from dropglm.base.registry import lookup
 from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
 from dropglm.text.ngrams import counting
@@ -533,6 +534,7 @@ class NgramFeatures(TextAnalysis):
                     rows.add(first_text, codes, start, number)
 
         n = self._each_piece(count, self._chunks(X, threads), threads)
+        begin_stage("Selecting n-grams")
         return CountedNgrams.of(counters.made or [counters.make()], n, threads, fewest(n))
 
     def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary, dtype: np.dtype) -> Any:
