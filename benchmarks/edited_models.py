@@ -265,7 +265,7 @@ def _predict(model: Any, secret: Path) -> None:
 
 def _note_opened_files(found: list[str], expected: Path) -> set[bool]:
     """Note all files that this process opens, but for those of code, until the returned set is cleared."""
-    code, noting = (".py", ".pyc", ".so", ".nbi", ".nbc"), {True}
+    code, noting = (".py", ".pyc", ".so", f".{sys.implementation.cache_tag}"), {True}
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if noting and event == "open":

@@ -2,7 +2,6 @@
 
 python -m benchmarks.labelling            measure, and write the results into docs/labelling.md
 python -m benchmarks.labelling --texts 2000 --keys 50 --print
-python -m benchmarks.labelling --cold     print the times of the first run after an installation
 
 Needs Debian's chromium and chromium-driver, and the data set imdb. A key press counts from the event to the
 first frame that has the next text; keys are pressed one after the other, so that models are always being
@@ -121,30 +120,6 @@ def write_texts(path: Path, n: int) -> list[bool]:
     return [bool(label) for label in y]
 
 
-def measure_cold(n_texts: int) -> str:
-    """Return the times of a start with nothing compiled, with one label per second."""
-    with TemporaryDirectory() as name, chromium() as driver:
-        folder = Path(name)
-        labels = write_texts(folder / "texts.csv", n_texts)
-        server = Server(folder, NUMBA_CACHE_DIR=str(folder / "compiled"))
-        first, times = server.first_text(driver), []
-        while not (current := server.state()["current"])["guess"]:
-            begin = time.perf_counter()
-            server.answer("positive" if labels[current["number"]] else "negative")
-            times.append(1000 * (time.perf_counter() - begin))
-            time.sleep(1.0)
-        guess = time.perf_counter() - server.begin
-        server.stop()
-    rows = [
-        ("command to first text on screen", f"{first:.1f} s"),
-        ("command to first guess", f"{guess:.1f} s"),
-        ("labels before the first guess", str(len(times))),
-        ("request with an answer, 95th percentile", f"{np.percentile(times, 95):.0f} ms"),
-        ("request with an answer, slowest", f"{max(times):.0f} ms"),
-    ]
-    return table(("", "nothing compiled before"), rows)
-
-
 def measure(n_texts: int, n_keys: int) -> str:
     """Return the results as a Markdown table."""
     load = os.getloadavg()[0]
@@ -193,11 +168,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=50_000)
     parser.add_argument("--keys", type=int, default=300)
     parser.add_argument("--print", action="store_true", help="print the results only")
-    parser.add_argument("--cold", action="store_true", help="measure the first run after an installation")
     given = parser.parse_args()
-    if given.cold:
-        print(measure_cold(given.texts))
-        return
     block = measure(given.texts, given.keys)
     print(block)
     if not given.print:

@@ -84,37 +84,6 @@ def test_an_unknown_name_raises_an_attribute_error():
         print(dropglm.TextClasifier)
 
 
-def test_compiled_kernels_are_cached_between_processes(tmp_path):
-    """The second process loads what the first one has compiled."""
-    code = """
-import numpy as np
-from scipy import sparse
-from dropglm import noising_penalty
-from dropglm.core.design.design import _moments
-noising_penalty(np.ones(3), sparse.csr_array(2 * np.eye(3)), dropout=0.5, return_gradient=True)
-print(sum(_moments.stats.cache_misses.values()))
-"""
-    assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "1"
-    assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "0"
-
-
-def test_kernels_are_compiled_without_a_cache_if_none_can_be_written():
-    """Numba raises an error if it cannot write to any cache folder; we then compile without a cache."""
-    code = """
-from numba.core import caching
-def refuse(self):
-    raise OSError("read-only")
-caching._CacheLocator.ensure_cache_path = refuse
-import numpy as np
-from dropglm import noising_penalty
-from dropglm.core.design.design import _moments
-print(round(noising_penalty(np.ones(3), np.eye(3), dropout=0.5), 4), _moments.stats.cache_path)
-"""
-    value, path = python(code).split()
-    assert value == "0.2808"
-    assert path == "None"
-
-
 def test_overflow_raises_an_error_without_a_warning():
     code = """
 from dropglm import noising_penalty

@@ -7,7 +7,7 @@ from typer.core import TyperGroup
 
 from dropglm import __version__
 from dropglm.cli import terminal
-from dropglm.cli.compile import compile_functions
+from dropglm.cli.compile import compile
 from dropglm.cli.data import app as data
 from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
@@ -59,10 +59,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
 )
-for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce):
+for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce, compile):
     app.command()(distinct_files(command))
 app.add_typer(data, name="data")
-app.command("compile")(compile_functions)
 
 
 def _version(wanted: bool) -> None:

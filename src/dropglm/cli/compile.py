@@ -3,7 +3,7 @@
 from dropglm.cli import options, terminal
 
 
-def compile_functions(quiet: options.Quiet = False) -> None:
+def compile(quiet: options.Quiet = False) -> None:
     """Compile all functions of the package that are not compiled yet.
 
     Installing the package does this. It is needed again only where another version of Numba was installed
