@@ -84,8 +84,9 @@ def test_without_a_folder_to_write_to_functions_are_compiled_in_each_process(pac
         assert result == "30.0 True"
 
 
-def test_without_a_home_no_files_of_the_current_folder_are_trusted(monkeypatch):
-    monkeypatch.setattr(kernel_files, "SHIPPED", Path("/nonexistent/compiled"))
+def test_without_a_home_no_files_of_the_current_folder_are_trusted(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(kernel_files, "SHIPPED", tmp_path / "file" / "compiled")
     monkeypatch.setattr(kernel_files.AppDirs, "user_cache_dir", "~/.cache/dropglm")
     assert kernel_files.writable_folder.__wrapped__() is None
 
