@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dropglm import __version__
 from dropglm.cli import terminal
 from dropglm.cli.compile import compile_functions
 from dropglm.cli.data import app as data
@@ -67,6 +66,8 @@ app.command("compile")(compile_functions)
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from dropglm import __version__
+
         typer.echo(f"dropglm {__version__}")
         raise typer.Exit
 
