@@ -90,9 +90,9 @@ def test_compiled_kernels_are_cached_between_processes(tmp_path):
 import numpy as np
 from scipy import sparse
 from dropglm import noising_penalty
-from dropglm.core.design.design import _moments
+from dropglm.core.design.design import _ray_by_rows
 noising_penalty(np.ones(3), sparse.csr_array(2 * np.eye(3)), dropout=0.5, return_gradient=True)
-print(sum(_moments.stats.cache_misses.values()))
+print(sum(_ray_by_rows.stats.cache_misses.values()))
 """
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "1"
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "0"
@@ -107,8 +107,8 @@ def refuse(self):
 caching._CacheLocator.ensure_cache_path = refuse
 import numpy as np
 from dropglm import noising_penalty
-from dropglm.core.design.design import _moments
-print(round(noising_penalty(np.ones(3), np.eye(3), dropout=0.5), 4), _moments.stats.cache_path)
+from dropglm.core.design.design import _ray_by_rows
+print(round(noising_penalty(np.ones(3), np.eye(3), dropout=0.5), 4), _ray_by_rows.stats.cache_path)
 """
     value, path = python(code).split()
     assert value == "0.2808"
