@@ -80,13 +80,17 @@ def small_pieces(monkeypatch):
     for loops in ("design.design", "maths.vectors", "objective"):
         monkeypatch.setattr(f"dropglm.core.{loops}.PIECE", 1)
     monkeypatch.setattr("dropglm.core.objective.COMPILED_PIECE", 1)
-    shared, run = set(), shared_loops._HelperThreads.run
+    shared, leader = set(), shared_loops._leader
 
-    def noted(helper_threads, loop, *arguments):
-        shared.add(loop.__name__)
-        run(helper_threads, loop, *arguments)
+    def noting(loop):
+        def lead(board, *arguments):
+            if board[shared_loops.HELPERS]:
+                shared.add(loop.__name__)
+            leader(loop)(board, *arguments)
 
-    monkeypatch.setattr(shared_loops._HelperThreads, "run", noted)
+        return lead
+
+    monkeypatch.setattr(shared_loops, "_leader", noting)
     return shared
 
 

@@ -2,12 +2,14 @@
 
 import gzip
 import io
+import json
 import os
 import stat
 import subprocess
 import sys
 import tracemalloc
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -66,6 +68,36 @@ tables.write(polars.DataFrame({{"text": read.texts, "label": read.labels}}), "-"
     command = [sys.executable, "-W", "error", "-c", code]
     run = subprocess.run(command, input=file.getvalue(), capture_output=True, check=True)
     assert read_frame(io.BytesIO(run.stdout), "text", "label", format=format).equals(FRAME)
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "txt"])
+def test_values_by_column_are_written_as_a_frame_is(format):
+    odd = ['"a", \\b\n', "\t\x1f é ☃ 😀", "", None]
+    values = {
+        "text": odd,
+        "n": [1, -2, None, 0],
+        "x": [0.1, 1e300, None, -2.5],
+        "b": [True, False, None, True],
+    }
+    files = io.BytesIO(), io.BytesIO()
+    for file, frame in zip(files, (values, pl.DataFrame(values)), strict=True):
+        tables.write(frame, file, format=format)
+    assert files[0].getvalue() == files[1].getvalue()
+    if format == "jsonl":
+        assert [json.loads(line) for line in files[0].getvalue().splitlines()] == pl.DataFrame(
+            values
+        ).to_dicts()
+
+
+def test_numbers_of_json_have_the_digits_of_their_type_and_are_finite():
+    file = io.BytesIO()
+    tables.write({"x": np.array([0.1, np.nan, np.inf], np.float32), "n": np.arange(3)}, file, format="jsonl")
+    assert file.getvalue().split() == [b'{"x":0.1,"n":0}', b'{"x":null,"n":1}', b'{"x":null,"n":2}']
+
+
+def test_a_column_without_values_has_strings(tmp_path):
+    tables.write([{"a": [None]}, {"a": ["b"]}], tmp_path / "t.parquet")
+    assert pl.read_parquet(tmp_path / "t.parquet").equals(pl.DataFrame({"a": [None, "b"]}))
 
 
 def test_errors_name_standard_input(monkeypatch):

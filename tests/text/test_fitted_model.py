@@ -109,6 +109,7 @@ try:
 except SystemExit as stopped:
     assert not stopped.code
 heavy = "sklearn", "pandas", "skops", "joblib", "scipy.optimize", "scipy.special", "scipy.stats", "matplotlib"
+heavy += ("polars", "rich.console") if "predict" in sys.argv else ("polars",)
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
 """
 

@@ -29,6 +29,8 @@ def main() -> None:
         prepare_streams()
         ignore_impossible_sizes()
         collect_little_garbage()
+        # Our threads share the work; those of BLAS would only be started, and wait for work in a busy loop.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         postpone(HEAVY)
         sys.stderr = on_file(sys.stderr, TolerantFile)
         from dropglm.cli.app import app

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dropglm import __version__
 from dropglm.cli import terminal
 from dropglm.cli.compile import compile
 from dropglm.cli.data import app as data
@@ -66,6 +65,8 @@ app.add_typer(data, name="data")
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from dropglm import __version__
+
         typer.echo(f"dropglm {__version__}")
         raise typer.Exit
 

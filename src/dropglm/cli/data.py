@@ -9,7 +9,6 @@ from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.files import check_distinct, check_output_table, distinct_files
-from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     from dropglm import datasets
@@ -92,7 +91,7 @@ def export(
             )
     for path, (texts, y) in parts.items():
         columns = {"text": texts.tolist()} | ({} if y is None else {"label": y.tolist()})
-        tables.write(import_polars().DataFrame(columns), path, format=out_format)
+        tables.write(columns, path, format=out_format)
         typer.echo(f"{path}: {len(texts):,} texts")
 
 

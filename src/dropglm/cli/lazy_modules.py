@@ -17,7 +17,8 @@ from typing import Any
 HEAVY = frozenset(
     {
         *("pandas", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),
-        *("asyncio", "narwhals.stable.v2", "numpy.f2py", "numpy.testing"),
+        *("numpy.char", "numpy.ctypeslib", "numpy.f2py", "numpy.fft", "numpy.polynomial", "numpy.testing"),
+        *("asyncio", "narwhals", "narwhals.stable", "narwhals.stable.v2", "yaml"),
     }
 )
 

@@ -10,11 +10,10 @@ from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal
 from dropglm.cli import files, options, terminal
 from dropglm.cli.options import OUTPUT, File, bad_option
 from dropglm.tables import Table
-from dropglm.tables.formats import import_polars
+from dropglm.tables.formats import Frame, import_polars
 
 if TYPE_CHECKING:
     import numpy as np
-    from polars import DataFrame
 
     from dropglm.text.fitted_model import FittedTextModel
 
@@ -76,18 +75,17 @@ def predict(
 
 def _predictions(
     model: "FittedTextModel", table: Table, keep: list[str], E: files.EmbeddingRows, probabilities: bool
-) -> "Iterator[DataFrame]":
-    """Yield a frame of labels and probabilities for each batch of rows; without rows, an empty one."""
+) -> Iterator[Frame]:
+    """Yield labels and probabilities for each batch of rows; without rows, an empty frame."""
     import numpy as np
 
-    pl, labels = import_polars(), _labels(model)
+    labels = _labels(model)
 
-    def predictions(p: "np.ndarray", columns: dict[str, Any]) -> "DataFrame":
+    def predictions(p: "np.ndarray", columns: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {"predicted": labels[p.argmax(axis=1)].tolist(), "probability": p.max(axis=1)}
         if probabilities:
             found |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
-        frame: DataFrame = pl.DataFrame(found)
-        return frame.with_columns(pl.Series(name, columns[name], pl.String) for name in keep)
+        return found | {name: columns[name] for name in keep}
 
     try:
         with Progress("texts", shown=False) as progress:
@@ -100,7 +98,7 @@ def _predictions(
     except tables.EmptyTableError as error:
         terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")
         p = np.eye(len(model.classes_))
-        yield predictions(p, {name: [""] * len(p) for name in keep}).clear()
+        yield import_polars().DataFrame(predictions(p, {name: [""] * len(p) for name in keep})).clear()
 
 
 def _labels(model: "FittedTextModel") -> "np.ndarray":

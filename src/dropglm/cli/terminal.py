@@ -1,17 +1,19 @@
-"""Output: results on standard output, everything else on standard error."""
+"""Output: results on standard output, everything else on standard error.
+
+Only functions that print tables import rich, which takes 10 ms.
+"""
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from dropglm.base.progress import before_compiling, write_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dropglm.text.metrics import Disagreement
 
 LONGEST = 50  # characters of an n-gram; a word may be a whole encoded picture
@@ -19,15 +21,17 @@ MOST_CLASSES = 20  # in a table
 EXCERPT = 100  # characters of a text in a list
 
 
-class Terminal(Console):
-    """A console that raises an error if the reader of its output has gone."""
+@cache
+def _out() -> "Console":
+    """Return the console on standard output, which raises an error if the reader of its output has gone."""
+    from rich.console import Console
 
-    def on_broken_pipe(self) -> None:
-        """Raise the error, where rich would exit with code 1."""
-        raise BrokenPipeError
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            """Raise the error, where rich would exit with code 1."""
+            raise BrokenPipeError
 
-
-out = Terminal(highlight=False)
+    return Terminal(highlight=False)
 
 
 def message(sentence: str) -> None:
@@ -42,7 +46,10 @@ def announce_compilation(quiet: bool = False) -> None:
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
     """Print a table to standard output; the columns after the first ``words`` hold numbers."""
-    out.print(f"\n[bold]{escape(printable(title))}[/bold]")
+    from rich.markup import escape
+    from rich.table import Table
+
+    _out().print(f"\n[bold]{escape(printable(title))}[/bold]")
     grid = Table(header_style="bold")
     for number, name in enumerate(header):
         grid.add_column(
@@ -50,7 +57,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
         )
     for row in rows:
         grid.add_row(*(escape(printable(cell)) for cell in row))
-    out.print(grid)
+    _out().print(grid)
 
 
 def print_top_ngrams(top: dict[Any, list[Any]]) -> None:
@@ -62,7 +69,7 @@ def print_top_ngrams(top: dict[Any, list[Any]]) -> None:
     title = "N-grams that favour each class, ranked by weight and by how many texts have them"
     print_table(title, ("class", "n-grams with their weights"), rows, words=2)
     if len(top) > MOST_CLASSES:
-        out.print(f"… and {len(top) - MOST_CLASSES:,} more classes")
+        _out().print(f"… and {len(top) - MOST_CLASSES:,} more classes")
 
 
 def excerpt(text: str, longest: int) -> str:
@@ -72,10 +79,13 @@ def excerpt(text: str, longest: int) -> str:
 
 def print_pairs(rows: Iterable[tuple[str, str]]) -> None:
     """Print headings, each with a statement, to standard output."""
+    from rich.markup import escape
+    from rich.table import Table
+
     grid = Table.grid(padding=(0, 2))
     for heading, statement in rows:
         grid.add_row(f"[bold]{escape(heading)}[/bold]", escape(printable(statement)))
-    out.print(grid)
+    _out().print(grid)
 
 
 def printable(text: str) -> str:

@@ -25,7 +25,6 @@ from dropglm.cli.lazy_modules import forget
 from dropglm.cli.options import bad_option, check_name, with_options
 from dropglm.cli.training import TrainOptions, TrainRun
 from dropglm.tables import Table
-from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     import numpy as np
@@ -299,7 +298,7 @@ def _write_suspicious(path: str, found: "list[Disagreement] | None") -> None:
         return
     entries = terminal.disagreements_to_json(found)
     columns = {name: [entry[name] for entry in entries] for name in Disagreement._fields}
-    tables.write(import_polars().DataFrame(columns), path)
+    tables.write(columns, path)
 
 
 def _print_comparison(comparison: "Comparison") -> None:

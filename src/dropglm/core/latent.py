@@ -347,7 +347,10 @@ class SparseProducts(ProductsInMemory):
             columns = slice(first, first + WIDTH)
             block = aligned_zeros(B[:, columns].shape, B.dtype)
             block[:] = B[:, columns]
-            each(partial(self._multiply, block, product[:, columns]), pieces, threads)
+            # Not to the columns of the product: the loop is compiled for contiguous arrays only.
+            part = np.empty_like(product[:, columns], order="C")
+            each(partial(self._multiply, block, part), pieces, threads)
+            product[:, columns] = part
         return product
 
     def _multiply(self, block: np.ndarray, out: np.ndarray, bounds: tuple[int, int]) -> None:

@@ -396,7 +396,8 @@ class Objective:
 
     def _at_mean(self, beta: np.ndarray) -> np.ndarray:
         """Return x̄·β; shape (K,)."""
-        return np.array([vectors.dot(self.mean, column, self.threads) for column in beta.T])
+        columns = np.ascontiguousarray(beta.T)  # for which the loop need not be compiled once more
+        return np.array([vectors.dot(self.mean, column, self.threads) for column in columns])
 
     def at(self, theta: np.ndarray) -> Point:
         """Return value and gradient at θ."""

@@ -217,7 +217,7 @@ class _Fit:
 
     def solve(self, solver: LBFGS, discounts: np.ndarray, *, with_callback: bool = False) -> None:
         task = self.task
-        objective = task.problem.objective(task.penalty, task.l2 * self.weights, float(discounts[0]))
+        objective = task.problem.objective(task.penalty, float(task.l2) * self.weights, float(discounts[0]))
         callback = _solver_callback(task.callback, objective) if with_callback and task.callback else None
         theta = objective.join(*self.coefficients)
         theta, self.result = task.problem.minimize(solver, objective, theta, callback)

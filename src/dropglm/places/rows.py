@@ -16,7 +16,7 @@ a short message.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from dropglm.base.errors import InputError
 from dropglm.base.gpu_arrays import concatenate, is_on_gpu, to_host
 from dropglm.base.registry import lookup
 from dropglm.base.threads import each
-from dropglm.core.design import Design
+from dropglm.core.design import BlockDesign, Design
 from dropglm.core.families import Family, Multinomial
 from dropglm.core.features import AnyFeatures, Features
 from dropglm.core.l2_weights import L2Weights
@@ -42,6 +42,9 @@ from dropglm.places.candidate_fits import fit_along_paths
 
 # A class of weight 0 gets this share of the other weights instead, so that the intercept stays finite.
 NEGLIGIBLE = 1e-9
+
+# Sums of features by class that several models share a pass over the rows for; they fit into the cache.
+AT_ONCE = 1 << 21
 
 
 class TrainingData(NamedTuple):
@@ -353,22 +356,30 @@ class RowsInMemory(TrainingRows):
         return self.features.each(totals, list(folds))
 
     @cached_property
-    def _counted(self) -> tuple[Any, Design]:
-        """The unlabelled rows, and the design of those of their features that are counted."""
+    def _counted(self) -> BlockDesign:
+        """The unlabelled rows with all features; the first block, which is counted, also by columns."""
         X = to_host(self.data.X_unlabeled)
-        return X, Design(_first_block(X), threads=self.features.threads).by_columns()
+        blocks = X.blocks if isinstance(X, Blocks) else (X,)
+        dtype, threads = self.features.dtype, self.features.threads
+        designs = [Design(block.astype(dtype, copy=False), threads=threads) for block in blocks]
+        designs[0].by_columns()
+        return BlockDesign(designs)
 
     def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
         """Return the sums of the features of the first block over unlabelled rows, with predicted labels."""
-        (X, counted), weights = self._counted, self.data.unlabeled_weights
+        rows, weights = self._counted, self.data.unlabeled_weights
         assert weights is not None
 
-        def totals(model: Coefficients) -> np.ndarray:
-            beta, intercept = model
-            p = Multinomial.mean(all_classes(X @ beta.astype(X.dtype, copy=False) + intercept))
-            return counted.transposed_dot(weights[:, None] * p)
+        def totals(some: Sequence[Coefficients]) -> list[np.ndarray]:
+            betas, intercepts = (np.hstack(parts) for parts in zip(*some, strict=True))
+            # Not X @ β: for a dense block, several threads would wait for those of BLAS.
+            eta = rows.dot(betas.astype(rows.dtype, copy=False)) + intercepts
+            p = [Multinomial.mean(all_classes(part)) for part in np.hsplit(eta, len(some))]
+            return np.hsplit(rows.blocks[0].design.transposed_dot(weights[:, None] * np.hstack(p)), len(some))
 
-        return each(totals, models, self.features.threads)
+        size = max(1, AT_ONCE // (rows.shape[1] * len(self.data.classes)))
+        groups = [models[k : k + size] for k in range(0, len(models), size)]
+        return list(chain(*each(totals, groups, self.features.threads)))
 
 
 def _first_block(X: Any) -> Any:

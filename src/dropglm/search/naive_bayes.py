@@ -116,17 +116,18 @@ def ratios_from_totals(
     )
 
     def fill(bounds: tuple[int, int]) -> None:
-        part = totals[slice(*bounds)]
-        by_feature = part.sum(axis=1, keepdims=True)
-        # In place: new memory for every operation took most of the time.
-        own = part + pseudo_total * of_class
+        # Class by class, since NumPy is slow with rows as short as the number of classes; and in place: new
+        # memory for every operation took most of the time.
+        own = totals[slice(*bounds)].T.copy()
+        by_feature = own.sum(axis=0)
+        own += (pseudo_total * of_class)[:, None]
         with np.errstate(invalid="ignore"):
             own /= by_feature + pseudo_total
         own += floor
-        own /= of_class + floor
+        own /= (of_class + floor)[:, None]
         np.log(own, out=own)
-        own[by_feature[:, 0] <= 0.0] = 0.0
-        r[slice(*bounds)] = own if several else own[:, [1]] - own[:, [0]]
+        own[:, by_feature <= 0.0] = 0.0
+        r[slice(*bounds)] = own.T if several else (own[1] - own[0])[:, None]
 
     piece = len(totals) if is_on_gpu(totals) else PIECE // totals.shape[1]
     each(fill, even_ranges(len(totals), max(1, piece)), threads)

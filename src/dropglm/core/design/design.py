@@ -143,11 +143,8 @@ class Design:
 
     def moments(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return η = Xβ and t = X²β²; shape (n,) each, float64."""
-        if self.columns is not None:  # a fit needs the ray anyway, and one loop less is compiled
-            eta, _, t = self.add_ray(beta, beta, 1.0, np.zeros((3, self.shape[0])))
-            return eta, t
-        eta, t = np.empty((2, self.shape[0]))
-        run_shared_loop(_moments, self._row_cuts, self.threads, self.rows, beta, eta, t)
+        # A fit needs the loop for the ray anyway, so there is no loop for this.
+        eta, _, t = self.add_ray(beta, beta, 1.0, np.zeros((3, self.shape[0])))
         return eta, t
 
     def add_ray(
@@ -356,23 +353,6 @@ class BlockDesign:
 
 # A feature matrix of one block or of several.
 AnyDesign = Design | BlockDesign
-
-
-@kernel
-def _moments(cuts, tickets, rows, beta, eta, t):
-    """η_i = Σ_j x_ij β_j and t_i = Σ_j (x_ij β_j)² for pieces of the rows."""
-    piece = take_piece(tickets)
-    while piece < cuts.size - 1:
-        for i in range(cuts[piece], cuts[piece + 1]):
-            total, squares = 0.0, 0.0
-            start, stop = span(rows, i)
-            for k in range(start, stop):
-                z = value(rows, i, k) * beta[column(rows, k)]
-                total += z
-                squares += z * z
-            eta[i] = total
-            t[i] = squares
-        piece = take_piece(tickets)
 
 
 @kernel

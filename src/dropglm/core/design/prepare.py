@@ -95,7 +95,7 @@ def reordered(X: Matrix, order: np.ndarray) -> Matrix:
     rank = np.zeros(X.shape[1], X.indices.dtype)
     rank[order] = np.arange(len(order))
     indices = np.empty_like(X.indices)
-    _renumber(X.indices, rank, indices)
+    _renumber(read_only(X.indices), rank, indices)
     return sparse.csr_array((X.data, indices, X.indptr), (X.shape[0], len(order)))
 
 

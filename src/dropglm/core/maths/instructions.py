@@ -21,7 +21,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
-from numba.np.arrayobj import make_array
 
 BLOCK = 64
 # An instruction that lets the other thread of a core run while this one waits.
@@ -105,6 +104,8 @@ def prefetch_for_later(table: np.ndarray, row: int) -> None:
 
 def _address(context: Any, builder: Any, array: Any, index: Any, kind: Any = None) -> Any:
     """Return the address of a row of an array, given with its type, as a pointer to values of some kind."""
+    from numba.np.arrayobj import make_array  # which takes 10 ms to import, and only the compiler needs
+
     array_type, value = array
     view = make_array(array_type)(context, builder, value)
     indices = [index, *[context.get_constant(types.intp, 0)] * (array_type.ndim - 1)]

@@ -76,7 +76,8 @@ def run_shared_loop(loop: Callable[..., None], cuts: np.ndarray, threads: int, *
         helper_threads = _idle_helpers.pop()
     except IndexError:
         helper_threads = _HelperThreads()
-    helper_threads.run(loop, helpers, cuts, tickets, *arguments)
+    helper_threads.invite(helpers)
+    _leader(loop)(helper_threads.board, cuts, tickets, *arguments)
     _idle_helpers.append(helper_threads)
     if tickets[0] >= FAILED:  # and no thread has taken another piece
         raise MemoryError("A loop that several threads share ran out of memory.")
@@ -94,15 +95,15 @@ class _HelperThreads:
         self.calls: SimpleQueue[None] = SimpleQueue()  # wakes threads up
         self.size = 0
 
-    def run(self, loop: Callable[..., None], helpers: int, *arguments: Any) -> None:
-        """Share a loop with so many threads; start more of them if necessary, and wake those that sleep."""
-        while self.size < helpers:
-            Thread(target=self._work, name=f"dropglm {self.size}", daemon=True).start()
-            self.size += 1
-        for _ in range(helpers - int(self.board[WATCHING])):
-            self.calls.put(None)
+    def invite(self, helpers: int) -> None:
+        """Let so many threads help; start more of them if necessary, and wake those that sleep."""
+        if helpers:
+            while self.size < helpers:
+                Thread(target=self._work, name=f"dropglm {self.size}", daemon=True).start()
+                self.size += 1
+            for _ in range(helpers - int(self.board[WATCHING])):
+                self.calls.put(None)
         self.board[HELPERS] = helpers
-        _leader(loop)(self.board, *arguments)
 
     def _work(self) -> None:
         while True:

@@ -453,7 +453,7 @@ def _csr_type() -> Any:
     return sparse.csr_array if interface == "sparray" else sparse.csr_matrix
 
 
-def row_range(X: sparse.csr_matrix, first: int, last: int) -> sparse.csr_matrix:
+def row_range(X: "sparse.csr_matrix", first: int, last: int) -> "sparse.csr_matrix":
     """Return rows first to last - 1, which share their memory with X."""
     start, stop = X.indptr[first], X.indptr[last]
     parts = X.data[start:stop], X.indices[start:stop], X.indptr[first : last + 1] - start

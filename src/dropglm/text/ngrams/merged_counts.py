@@ -674,7 +674,7 @@ def sorted_strings(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -
 
     Examples
     --------
-    >>> letters = np.frombuffer(b"understood-understand-a", np.uint8)
+    >>> letters = np.array(list(b"understood-understand-a"), np.uint8)
     >>> sorted_strings(letters, np.array([0, 11, 22]), np.array([10, 21, 23]))
     array([2, 1, 0])
     """
@@ -759,7 +759,7 @@ def find_byte(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray, low: i
 
     Examples
     --------
-    >>> letters = np.frombuffer(b"understood-understand-a", np.uint8)
+    >>> letters = np.array(list(b"understood-understand-a"), np.uint8)
     >>> find_byte(letters, np.array([0, 11, 22]), np.array([10, 21, 23]), ord("a"), ord("b"))
     1
     """
