@@ -253,9 +253,7 @@ def usable_files() -> list[Path]:
     """Return the files in the package that any machine with the baseline processor can use."""
     found = [(path, read(path)) for path in sorted(SHIPPED.glob(f"*.{sys.implementation.cache_tag}"))]
     now = current_conditions() | {"processor": BASELINE or ""}
-    return [
-        path for path, file in found if file and "processor" in file[0] and mismatch(file[0], now) is None
-    ]
+    return [path for path, file in found if file and "processor" in file[0] and not mismatch(file[0], now)]
 
 
 def mark_complete(folder: Path) -> None:
