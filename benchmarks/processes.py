@@ -71,7 +71,9 @@ def run(
     ):
         given.write(text)
         given.seek(0)
-        environment = {**os.environ, **(variables or {})}
+        # Where bytecode is not stored, as in some containers, every process would compile all modules.
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = {**kept, **(variables or {})}
         start = time.perf_counter()
         process = subprocess.Popen(
             command, cwd=folder, stdin=given, stdout=out, stderr=errors, env=environment
