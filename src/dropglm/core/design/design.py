@@ -108,6 +108,21 @@ class Design:
         """The rows; training on columns does not need them, so they are stored when they are asked for."""
         return store(self._matrix, ones=self._ones)
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only entries other than 0 are stored."""
+        return sparse.issparse(self._given)
+
+    @property
+    def given_rows(self) -> StoredRows:
+        """The rows with all features in the order of X; ``given_columns`` are those of the coefficients."""
+        return store(self._given, ones=self._ones)
+
+    @property
+    def given_columns(self) -> np.ndarray:
+        """The column of X that each coefficient belongs to."""
+        return np.arange(self.shape[1]) if self._order is None else self._order
+
     @cached_property
     def _matrix(self) -> Matrix:
         return self._given if self._order is None else reordered(self._given, self._order)
@@ -128,8 +143,8 @@ class Design:
         This takes as long as about ten evaluations, so it pays before a fit, not for a single evaluation.
         Dense rows need no copy.
         """
-        if self.columns is None and sparse.issparse(self._given):
-            given: Any = store(self._given, ones=self._ones)
+        if self.columns is None and self.is_sparse:
+            given: Any = self.given_rows
             self.columns = transposed(given, self._given.shape, self._order, self.threads)
             # The overhead of a column is about the cost of four entries.
             cost = entries_before(self.columns) + 4 * np.arange(self.shape[1] + 1)
@@ -261,7 +276,7 @@ class Design:
         with np.errstate(over="ignore"):
             return partial_sums.sum(axis=0).astype(self.dtype, copy=False)
 
-    @property
+    @cached_property
     def smallest(self) -> float:
         """The smallest entry, or 0 if no entry is negative."""
         entries = self._given.data if sparse.issparse(self._given) else self._given
