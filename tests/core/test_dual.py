@@ -8,6 +8,7 @@ from scipy import sparse
 from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.base.errors import InputError
 from dropglm.core import dual
+from dropglm.core.design import design
 from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.features import Features
 from dropglm.core.problem import Problem
@@ -84,10 +85,12 @@ def test_features_without_l2_and_numbers_that_overflow_have_no_dual_steps(rng):
 
 
 def test_where_dual_steps_apply(rng, monkeypatch):
-    X, y = rows_and_labels(rng)
+    X, y = rows_and_labels(rng, n=20)
     wide, penalty = Features(X).labeled, penalty_of(0.5)
     assert not dual.has_dual_steps(wide, Logistic, penalty)  # few entries
     monkeypatch.setattr(dual, "FEWEST_ENTRIES", 1)
+    assert not dual.has_dual_steps(wide, Logistic, penalty)  # few features
+    monkeypatch.setattr(design, "WIDE", 1)
     assert dual.has_dual_steps(wide, Logistic, penalty)
     assert dual.has_dual_steps(wide, Logistic, None)
     beside = Features(Blocks(X, X[:, :2].toarray())).labeled
@@ -105,7 +108,7 @@ def test_where_dual_steps_apply(rng, monkeypatch):
 
 
 @pytest.fixture
-def large(rng):
+def large(rng, monkeypatch):
     """Rows of words, rare and frequent ones, with as many entries as dual steps need."""
     n, d, length = 1500, 20_000, 450
     p = 1.0 / np.arange(10, d + 10)
@@ -113,6 +116,7 @@ def large(rng):
     X = sparse.csr_array((np.ones(n * length, np.float32), (np.repeat(np.arange(n), length), words)), (n, d))
     X.data[:] = np.sqrt(X.data) / 20.0
     assert X.nnz > dual.FEWEST_ENTRIES
+    monkeypatch.setattr(design, "WIDE", 10_000)
     return X, (X @ rng.normal(size=d) + 0.3 * rng.normal(size=n) > 0.0).astype(np.float64)
 
 

@@ -71,7 +71,8 @@ class DualSolution(NamedTuple):
 def has_dual_steps(design: AnyDesign, family: type[Family], penalty: Penalty | None) -> bool:
     """Return whether dual steps can start a fit to these rows, and are likely to pay.
 
-    They do if there are fewer rows than features, so that there are fewer r_i than β_j.
+    They do if there are far fewer rows than features, and so many features that their numbers do not fit
+    into the cache: with IMDB's 38,500 words, a pass of L-BFGS takes a quarter of the time of one of these.
     """
     noise = NO_NOISE if penalty is None else penalty.noise
     sparse = [block for _, _, block in design.blocks if block.is_sparse]
@@ -80,8 +81,8 @@ def has_dual_steps(design: AnyDesign, family: type[Family], penalty: Penalty | N
         and type(penalty) in (GaussianLogistic, type(None))
         and not any(noise.of_block(number).absolute for number, _, _ in design.blocks)
         and len(sparse) == 1
+        and sparse[0].is_wide
         and sparse[0].nnz >= FEWEST_ENTRIES
-        and design.shape[0] <= design.shape[1]
     )
 
 

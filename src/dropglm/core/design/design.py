@@ -173,7 +173,7 @@ class Design:
         They give the moments at every point of the ray β + step·d, η + step·Xd and
         ρ (t + 2·step·X²(β·d) + step²·X²d²), so a line search needs no further pass over X. ρ is ``relative``.
         """
-        if self._is_wide:
+        if self.is_wide:
             # Memory that is used again is faster than new memory, and several threads may be here at a time.
             try:
                 partial_sums = self._spare.pop()
@@ -236,7 +236,7 @@ class Design:
         return product.astype(self.dtype, copy=False)
 
     @property
-    def _is_wide(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether the numbers of all rows fit into the cache better than those of all features."""
         n, d = self.shape
         return self.columns is not None and d >= WIDE and 4 * n <= d
