@@ -42,9 +42,6 @@ from dropglm.core.penalties.closed_forms import GaussianLogistic
 # With fewer entries, L-BFGS takes a few hundredths of a second.
 FEWEST_ENTRIES = 1 << 19
 MAX_PASSES = 20
-# The last pass changes the objective by at most this share of tol². The test of L-BFGS is stricter, and an
-# iteration takes as long as a pass.
-ENOUGH = 0.3
 # Further passes do not pay once a pass changes the rows by more than this share of what the last one did.
 SLOW = 0.5
 # A pass leaves out rows that the last one changed by less than this share of the mean.
@@ -139,8 +136,7 @@ def dual_steps(term: RowTerm, l2: np.ndarray, intercept: float | None, tol: floa
             order, noisy = rng.permutation(some), term.penalty is not None
             change = _take_steps(order, rows, dense_rows, term.y, term.w, noisy, b, states, cells, work)
             # Σ |r_i| = Σ w_i |p_i - y_i| is less than the loss.
-            enough = ENOUGH * tol * tol * np.abs(states[:, R]).sum()
-            if change <= enough or not change <= SLOW * last:
+            if change <= tol * tol * np.abs(states[:, R]).sum() or not change <= SLOW * last:
                 break
             if intercept is not None:
                 # b = b_last - Σ r_i / κ, with a new κ and the present b as the last one.
