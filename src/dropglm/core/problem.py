@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dropglm.base.errors import InputError
+from dropglm.core.dual import dual_steps, has_dual_steps
 from dropglm.core.families import Family
 from dropglm.core.features import AnyFeatures
 from dropglm.core.l2_weights import L2_WEIGHTS, CountsInMemory, L2Weights, NaiveBayesCounts
 from dropglm.core.noise import Noise
-from dropglm.core.objective import Coefficients, Labels, Objective, WeightedRows, semi_supervised
+from dropglm.core.objective import Coefficients, Labels, Objective, RowTerm, WeightedRows, semi_supervised
 from dropglm.core.penalties import Penalty
 from dropglm.core.solvers import LBFGS, Callback, Result
 
@@ -81,6 +82,11 @@ class Problem:
             mean=self._mean,
             threads=self.features.threads,
         )
+
+    def has_dual_steps(self, penalty: Penalty | None, l2: float, discount: float) -> bool:
+        """Return whether a fit without a start takes dual steps, rather than to start at β = 0."""
+        only_labeled = penalty is None or discount == 0.0 or not self.some_unlabeled
+        return only_labeled and l2 > 0.0 and has_dual_steps(self.features.labeled, self.family, penalty)
 
     def null_model(self) -> Coefficients:
         """Return β = 0 and the best intercept for it."""
@@ -211,6 +217,7 @@ class _Fit:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self.from_nothing = task.start is None
         self.coefficients: Coefficients = task.problem.null_model() if task.start is None else task.start
         self.weights = task.problem.labeled_l2_weights
         self.passes = 0  # over the rows, in all stages
@@ -219,10 +226,25 @@ class _Fit:
         task = self.task
         objective = task.problem.objective(task.penalty, float(task.l2) * self.weights, float(discounts[0]))
         callback = _solver_callback(task.callback, objective) if with_callback and task.callback else None
+        if self.from_nothing and task.problem.has_dual_steps(task.penalty, task.l2, float(discounts[0])):
+            solver = self._near_minimum(objective, solver)
+        self.from_nothing = False
         theta = objective.join(*self.coefficients)
         theta, self.result = task.problem.minimize(solver, objective, theta, callback)
         self.coefficients = objective.split(theta)
         self.passes += self.result.passes
+
+    def _near_minimum(self, objective: Objective, solver: LBFGS) -> LBFGS:
+        """Take dual steps, and return the solver, which may stop where they end."""
+        (term,) = objective.terms
+        assert isinstance(term, RowTerm)
+        b = float(self.coefficients[1][0]) if objective.fit_intercept else None
+        found = dual_steps(term, objective.l2, b, solver.tol)
+        if found is None:
+            return solver
+        self.coefficients = found.coefficients
+        self.passes += found.passes
+        return replace(solver, min_iter=0)
 
     def count_predictions(self) -> None:
         self.weights = self.task.problem.l2_weights_with_predictions(self.coefficients)

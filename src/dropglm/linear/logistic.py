@@ -110,7 +110,8 @@ PerBlock, default="uniform"
     intercept_ : ndarray of shape (1,) or (K,)
         Intercepts, in X's dtype.
     n_iter_ : ndarray of shape (1,), or (K,) for one class against the rest
-        Number of iterations, without those of the rough fits that provide a starting point.
+        Number of iterations of L-BFGS, without those of the rough fits and the dual coordinate steps that
+        provide a starting point.
     multi_class_ : {"multinomial", "ovr"}
         The choice made by "auto".
     coef_blocks_ : list of ndarrays

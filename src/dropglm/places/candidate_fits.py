@@ -151,6 +151,8 @@ class FitPath:
         l2, discount = candidate.params["l2"], candidate.params["discount"]
         solver = replace(solver, threads=self.rows.features.threads)
         start = self._solutions.start_of(place)
+        if self.problem.has_dual_steps(candidate.penalty, l2, discount):
+            start = None  # dual steps are faster from nothing than L-BFGS from there
         beta, intercept, result = Task(self.problem, candidate.penalty, l2, discount, start).solve(solver)
         self._solutions.add(place, (beta, intercept))
         if next(self._finished) == len(self.candidates):

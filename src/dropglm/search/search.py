@@ -31,7 +31,7 @@ from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.linear.convergence import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
-from dropglm.places.candidate_fits import Candidate, WantedFits
+from dropglm.places.candidate_fits import Candidate, FoldFit, WantedFits
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
 from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from
@@ -298,13 +298,18 @@ class Search:
         alive = list(range(first, len(self.grid)))
         likely = SURVIVING if self.race is not None and len(self.race.stops) > 1 else 1.0
         with Progress("fits", len(candidates) * folds, shown=shown, likely=likely) as progress:
-            done = 0
+            done, fitted = 0, 0
+            found: dict[tuple[int, int], FoldFit] = {}
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
-                wanted = WantedFits(
-                    self.grid, alive, stage, rough, self._keeps, progress.advance, self._coefficients
-                )
-                found = self.rows.fit_candidates(wanted)
+                if fitted < stage.stop:
+                    # Threads without a fit take those of the next stage, which are unused if the race ends.
+                    spare = self.rows.features.threads // (len(alive) * len(self.rows.targets))
+                    now = range(fitted, min(max(stage.stop, fitted + spare), folds))
+                    wanted = WantedFits(
+                        self.grid, alive, now, rough, self._keeps, progress.advance, self._coefficients
+                    )
+                    found, fitted = found | self.rows.fit_candidates(wanted), now.stop
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
                 outcomes = self.held_out.outcomes(
@@ -315,7 +320,7 @@ class Search:
                 done = stage.stop
                 if self.race is not None and done < folds:
                     remaining = self.race.survivors(alive, [one.row_scores for one in self.outcomes])
-                    progress.leave_out((len(alive) - len(remaining)) * (folds - done))
+                    progress.leave_out((len(alive) - len(remaining)) * (folds - fitted))
                     self.release(set(alive).difference(remaining))
                     alive = remaining
 

@@ -97,3 +97,12 @@ def test_the_derivatives_agree_with_differences(eta, v):
     _, r_eta, r_v = at(eta, v)
     assert r_eta == pytest.approx(central_difference(lambda h: at(eta + h, v)[0], 1e-3), abs=1e-9)
     assert r_v == pytest.approx(central_difference(lambda h: at(eta, v + h)[0], 1e-3), abs=1e-8)
+
+
+@pytest.mark.parametrize("call", [maths.noised_mean, maths.noised_mean.py_func], ids=["compiled", "python"])
+def test_the_mean_under_noise_is_the_derivative_of_softplus_under_noise(call, rng):
+    eta, v = rng.normal(scale=4.0, size=50), rng.uniform(0.0, 20.0, size=50)
+    mean, slope = np.transpose([call(*one) for one in zip(eta, v, strict=True)])
+    _, r_eta, r_v = maths.increase(eta, v)
+    assert_allclose(mean, expit(eta) + r_eta, atol=1e-8)
+    assert_allclose(slope, 2.0 * r_v, rtol=1e-12)  # E softplus'' is twice the derivative with respect to v

@@ -108,6 +108,21 @@ class Design:
         """The rows; training on columns does not need them, so they are stored when they are asked for."""
         return store(self._matrix, ones=self._ones)
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only entries other than 0 are stored."""
+        return sparse.issparse(self._given)
+
+    @property
+    def given_rows(self) -> StoredRows:
+        """The rows with all features in the order of X; ``given_columns`` are those of the coefficients."""
+        return store(self._given, ones=self._ones)
+
+    @property
+    def given_columns(self) -> np.ndarray:
+        """The column of X that each coefficient belongs to."""
+        return np.arange(self.shape[1]) if self._order is None else self._order
+
     @cached_property
     def _matrix(self) -> Matrix:
         return self._given if self._order is None else reordered(self._given, self._order)
@@ -128,8 +143,8 @@ class Design:
         This takes as long as about ten evaluations, so it pays before a fit, not for a single evaluation.
         Dense rows need no copy.
         """
-        if self.columns is None and sparse.issparse(self._given):
-            given: Any = store(self._given, ones=self._ones)
+        if self.columns is None and self.is_sparse:
+            given: Any = self.given_rows
             self.columns = transposed(given, self._given.shape, self._order, self.threads)
             # The overhead of a column is about the cost of four entries.
             cost = entries_before(self.columns) + 4 * np.arange(self.shape[1] + 1)
@@ -155,7 +170,7 @@ class Design:
         They give the moments at every point of the ray β + step·d, η + step·Xd and
         ρ (t + 2·step·X²(β·d) + step²·X²d²), so a line search needs no further pass over X. ρ is ``relative``.
         """
-        if self._is_wide:
+        if self.is_wide:
             # Memory that is used again is faster than new memory, and several threads may be here at a time.
             try:
                 partial_sums = self._spare.pop()
@@ -218,7 +233,7 @@ class Design:
         return product.astype(self.dtype, copy=False)
 
     @property
-    def _is_wide(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether the numbers of all rows fit into the cache better than those of all features."""
         n, d = self.shape
         return self.columns is not None and d >= WIDE and 4 * n <= d
@@ -258,7 +273,7 @@ class Design:
         with np.errstate(over="ignore"):
             return partial_sums.sum(axis=0).astype(self.dtype, copy=False)
 
-    @property
+    @cached_property
     def smallest(self) -> float:
         """The smallest entry, or 0 if no entry is negative."""
         entries = self._given.data if sparse.issparse(self._given) else self._given

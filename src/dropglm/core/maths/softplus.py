@@ -225,3 +225,15 @@ def increase_at(eta, v):
         r_a += noised_a - plain_a
         r_v += noised_v
     return max(r, 0.0), r_a if eta > 0.0 else -r_a, r_v
+
+
+@fused_kernel
+def noised_mean(eta, v):
+    """E σ(N(η, v)) = Σ_k p_k Φ(η/τ) and its derivative with respect to η, to 2e-9."""
+    a, tail, slope = abs(eta), 0.0, 0.0
+    for k in range(_WEIGHTS.size):
+        tau = math.sqrt(_VARIANCES[k] + v)
+        _, by_a, by_v = component(_WEIGHTS[k], tau, 1.0 / tau, a)
+        tail -= by_a
+        slope += 2.0 * by_v
+    return (1.0 - tail if eta > 0.0 else tail), slope

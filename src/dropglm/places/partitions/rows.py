@@ -256,6 +256,10 @@ class ProblemInPartitions(Problem):
             self._l2_weights.append(self.l2_weights.compute([self.labeled_counts()]))
         return self._l2_weights[0]
 
+    def has_dual_steps(self, penalty: Penalty | None, l2: float, discount: float) -> bool:
+        """Return that there are none: every step needs the coefficients after the previous row."""
+        return False
+
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
         """Return the function to minimise, given λ of every coefficient and the discount α."""
         mean = self._mean if self.fit_intercept else np.zeros_like(self._mean)
