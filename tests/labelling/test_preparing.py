@@ -67,6 +67,7 @@ def test_the_command_ends_while_the_first_model_is_fitted(tmp_path):
             said += line
             if "Open " in said and "begins" in said:
                 break
+        time.sleep(1.0)  # until the server answers
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=20)
     assert process.returncode == 0

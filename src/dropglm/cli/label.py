@@ -114,6 +114,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     random_share=chosen.random_share,
                 ) as session,
             ):
+                atexit.register(_end_now, session)
                 exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
                 # The start model may be one that was exported: it is in memory by now.
                 paths = journal, *exports.paths.values()
@@ -142,7 +143,6 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     sys.setswitchinterval(before)
                 n_labels = _n_labels(session)
             print(f"{n_labels} in {journal}; run the command again to continue.")
-    atexit.register(_end_now, session)
 
 
 def _n_labels(session: "LabellingSession") -> str:
