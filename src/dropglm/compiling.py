@@ -173,11 +173,11 @@ def fit_on_gpu() -> None:
         numba_cuda()
     except (ImportError, InputError):
         return
-    for X in matrices(SMALL):
-        for classes in (2, 3):
-            y = labels(X.shape[0], classes)
-            rough(LogisticRegression, dropout=0.5, device="cuda").fit(X, y, X_unlabeled=X[::2])
-            LogisticRegressionCV(cv=2, device="cuda").fit(X, y, X_unlabeled=X[::2])
+    for X, classes, more in product(matrices(SMALL, LARGE), (2, 3), (False, True)):
+        y, unlabeled = labels(X.shape[0], classes), X[::2] if more else None
+        for settings in ({}, {"dropout": 0.5}):
+            rough(LogisticRegression, device="cuda", **settings).fit(X, y, X_unlabeled=unlabeled)
+        LogisticRegressionCV(cv=2, device="cuda").fit(X, y, X_unlabeled=unlabeled)
 
 
 # The longest first, so that all cores have something to do until the end.
