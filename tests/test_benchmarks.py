@@ -39,7 +39,7 @@ HEADERS = {
     "gaps": [same_gap.HEADER] * len(same_gap.GAPS),
     "vectorizers": [case.header for case in vectorizing.CASES],
     "online": [streaming.PARSED, streaming.FILES],
-    "starts": [cold_start.HEADER, cold_start.FIRST],
+    "starts": [cold_start.HEADER, cold_start.INSTALLED, cold_start.FIRST],
     "cores": [cores.HEADER] * len(cores.TASKS),
 }
 
