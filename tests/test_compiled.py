@@ -47,7 +47,9 @@ PROGRAMS = {
             for estimator in (LogisticRegression, LinearRegression, PoissonRegressor):
                 estimator().fit(Z, y).predict(Z)
                 estimator(dropout=0.3, l2=0.1).fit(Z, y % 2, X_unlabeled=Z).predict(Z)
-            noising_penalty(np.ones(Z.shape[1]), Z, dropout=0.5, return_gradient=True)
+            for expectation in ("gaussian", "quadratic", "exact"):
+                settings = {"expectation": expectation, "return_gradient": True}
+                noising_penalty(np.ones(Z.shape[1], dtype), Z, dropout=0.5, **settings)
 """,
     "searches": MATRICES
     + """

@@ -118,6 +118,26 @@ def learn_online() -> None:
     model.predict_proba(texts(3))
 
 
+def use_other_settings() -> None:
+    """Compute exact penalties, and learn by the other rules."""
+    import numpy as np
+
+    from dropglm import OnlineLogisticRegression, noising_penalty
+    from dropglm.core.online import RULES
+
+    for X in matrices(SMALL):
+        for family in ("logistic", "poisson"):
+            settings: Any = {
+                "family": family,
+                "dropout": 0.5,
+                "expectation": "exact",
+                "return_gradient": True,
+            }
+            noising_penalty(np.full(X.shape[1], 0.1, X.dtype), X, **settings)
+        for rule in RULES:
+            OnlineLogisticRegression(rule).fit(X, labels(X.shape[0], 2))
+
+
 def label_texts() -> None:
     """Fit models to the first labels of a pool of texts, choose more, and look for suspicious labels."""
     from dropglm.labelling.pool import TextPool, choose_texts, look_for_suspicious
@@ -188,6 +208,7 @@ JOBS: dict[str, Callable[[], None]] = {
         fit_matrices,
         search_matrices,
         learn_online,
+        use_other_settings,
         fit_partitions,
         fit_other_models,
         label_texts,
