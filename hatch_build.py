@@ -1,5 +1,6 @@
 """Compile the package's functions when a wheel is built, or when it is installed from its sources."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ class CompiledFunctions(BuildHookInterface):
         """Compile what is not there yet."""
         source = Path(self.root, "src")
         sys.path.insert(0, str(source))
+        os.environ.pop("NUMBA_CACHE_DIR", None)  # the package's folder it must be
         from dropglm.compiling import compile_all
-        from dropglm.core.maths.kernel_files import usable_files
+        from dropglm.core.maths.kernel_files import SHIPPED, mark, usable_files
 
-        compile_all(shown=True)
+        folder = compile_all(shown=True)
+        if folder != SHIPPED:
+            raise RuntimeError(f"{SHIPPED} cannot be written, so no compiled functions can be included.")
         if version != "editable":
-            files = {str(path): path.relative_to(source).as_posix() for path in usable_files()}
-            build_data["force_include"] |= files
+            files = [*usable_files(), SHIPPED / mark()]
+            build_data["force_include"] |= {str(path): path.relative_to(source).as_posix() for path in files}
             build_data["pure_python"], build_data["infer_tag"] = False, True

@@ -177,3 +177,13 @@ def test_classes_against_the_rest(large, monkeypatch):
     assert_allclose(
         model.predict_proba(X), LogisticRegression(multi_class="ovr").fit(X, y).predict_proba(X), atol=1e-3
     )
+
+
+@pytest.mark.parametrize("l2", [1.0, 1e-9])
+def test_steps_that_do_not_converge_are_not_used(l2, rng):
+    """With tiny l2, each step changes the coefficients far too much."""
+    X, y = rows_and_labels(rng, ones=True)
+    problem = problem_of(X, y, rng)
+    (term,) = problem.objective(None, np.full((120, 1), l2), 0.0).terms
+    found = dual.dual_steps(term, np.full((problem.features.labeled.shape[1], 1), l2), 0.0, 1e-4)
+    assert (found is None) is (l2 < 1e-6)

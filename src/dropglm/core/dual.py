@@ -44,6 +44,9 @@ FEWEST_ENTRIES = 1 << 19
 MAX_PASSES = 20
 # Further passes do not pay once a pass changes the rows by more than this share of what the last one did.
 SLOW = 0.5
+# If the last pass changed the objective by more than this share, the steps do not converge, as with tiny l2:
+# the share was 1 or more there, and at most 5e-4 elsewhere.
+NEAR = 0.1
 # A pass leaves out rows that the last one changed by less than this share of the mean.
 SMALL = 0.02
 # κ as a share of the curvature of the loss, Σ 2 q_i.
@@ -100,7 +103,7 @@ def dual_steps(term: RowTerm, l2: np.ndarray, intercept: float | None, tol: floa
     Returns
     -------
     DualSolution or None
-        None if a feature has no l2, so that D would be 0 at first, or if a number overflows.
+        None if a feature has no l2, so that D would be 0 at first, or if the steps do not converge.
     """
     if not l2.min() > 0.0:
         return None
@@ -146,7 +149,8 @@ def dual_steps(term: RowTerm, l2: np.ndarray, intercept: float | None, tol: floa
         beta[columns, 0] = -cells[given, 0] / cells[given, 1]
         for own, place in places:
             beta[own, 0] = -work[G, place] / work[D, place]
-    if not (np.isfinite(beta).all() and math.isfinite(b[0])):
+        is_near = change <= NEAR * np.abs(states[:, R]).sum()
+    if not (is_near and np.isfinite(beta).all() and math.isfinite(b[0])):
         return None
     return DualSolution((beta, b[:1].copy()), passes)
 

@@ -93,12 +93,15 @@ class KernelFiles(_Cache):
         global _reason
         reason = ""
         for folder in places():
-            found = read(folder / self._file_name(sig))
+            path = folder / self._file_name(sig)
+            found = read(path)
             if found is not None:
                 conditions, code = found
                 reason = mismatch(conditions, self.conditions)
                 if not reason:
                     return self.from_bytes(code, target_context)
+            elif path.exists():
+                reason = f"{path} is damaged"
         _reason = reason or _reason_of_absence()
         return None
 
@@ -106,13 +109,15 @@ class KernelFiles(_Cache):
         """Write a compiled kernel, unless a class of another package is among its types.
 
         Such a class could not be found again by other processes, and changes of its methods would go
-        unnoticed. It is not written either if there is no place for it, as in some containers.
+        unnoticed. It is not written either if there is no place for it, as in some containers, or if the
+        sources cannot be read, as in a zip file.
         """
         modules = {self.module, *(kind.instance_class.__module__ for kind in named_tuples(sig))}
         folder = writable_folder()
-        if folder is None or not all(map(is_ours, modules)):
+        if folder is None or not all(map(is_ours, modules)) or not all(map(sources, modules)):
             return
-        conditions = self.conditions | {"sources": dict(sorted(_digests(modules)))}
+        names = sorted(set().union(*map(sources, modules)))
+        conditions = self.conditions | {"sources": {name: source_digest(name) for name in names}}
         with suppress(OSError):
             write(folder / self._file_name(sig), conditions, self.to_bytes(data))
 
@@ -190,8 +195,9 @@ def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
     try:
         first, code = path.read_bytes().split(b"\n", 1)
         conditions = json.loads(first)
-        return (conditions, code) if conditions.pop("code") == _digest(code) else None
-    except (OSError, ValueError, LookupError):
+        complete = isinstance(conditions, dict) and {"code", "sources"} <= set(conditions)
+        return (conditions, code) if complete and conditions.pop("code") == _digest(code) else None
+    except (OSError, ValueError):
         return None
 
 
@@ -236,7 +242,7 @@ def mismatch(conditions: dict[str, Any], current: dict[str, str]) -> str:
     for package, version in current.items():
         if package != "processor" and conditions.get(package) != version:
             return f"they were compiled with {package} {conditions.get(package)}, not {version}"
-    target = conditions["processor"]
+    target = conditions.get("processor", "unknown")
     if target != current["processor"] and not (target == BASELINE and runs_baseline()):
         return f"they were compiled for another processor ({target.split()[0]})"
     changed = [name for name, digest in conditions["sources"].items() if source_digest(name) != digest]
@@ -249,25 +255,30 @@ def _reason_of_absence() -> str:
     return "this installation has no compiled ones (`dropglm compile` compiles all of them)"
 
 
-def usable_files() -> list[Path]:
-    """Return the files in the package that any machine with the baseline processor can use."""
-    found = [(path, read(path)) for path in sorted(SHIPPED.glob(f"*.{sys.implementation.cache_tag}"))]
+def usable_files(folder: Path = SHIPPED) -> list[Path]:
+    """Return the files of a folder that any machine with the baseline processor can use."""
+    found = [(path, read(path)) for path in sorted(folder.glob(f"*.{sys.implementation.cache_tag}"))]
     now = current_conditions() | {"processor": BASELINE or ""}
     return [path for path, file in found if file and "processor" in file[0] and not mismatch(file[0], now)]
 
 
 def mark_complete(folder: Path) -> None:
     """Note that a folder has all functions that are compiled ahead of their use, from the present sources."""
-    write(folder / _mark(), _whole_package(), b"")
+    names = [path.name for path in usable_files(folder)]
+    write(folder / mark(), _whole_package() | {"files": names}, b"")
 
 
 def is_complete(folder: Path) -> bool:
     """Return whether a folder has all functions that are compiled ahead of their use."""
-    found = read(folder / _mark())
-    return found is not None and found[0] == _whole_package()
+    found = read(folder / mark())
+    if found is None or "files" not in found[0]:
+        return False
+    names = found[0].pop("files")
+    return found[0] == _whole_package() and all((folder / name).exists() for name in names)
 
 
-def _mark() -> str:
+def mark() -> str:
+    """Return the name of the file that notes that all functions are there."""
     return f"complete.{sys.implementation.cache_tag}"
 
 
@@ -284,11 +295,6 @@ def source_digest(name: str) -> str | None:
         return _digest((PACKAGE / name).read_bytes())
     except OSError:
         return None
-
-
-def _digests(modules: set[str]) -> set[tuple[str, str | None]]:
-    """Return all sources that kernels in these modules may use, with their digests."""
-    return {(name, source_digest(name)) for module in modules for name in sources(module)}
 
 
 @cache
