@@ -18,7 +18,7 @@ class CompiledFunctions(BuildHookInterface):
         """Compile what is not there yet."""
         source = Path(self.root, "src")
         sys.path.insert(0, str(source))
-        os.environ.pop("NUMBA_CACHE_DIR", None)  # the package's folder it must be
+        os.environ.pop("NUMBA_CACHE_DIR", None)  # a wheel takes functions from the package's folder
         from dropglm.compiling import compile_all
         from dropglm.core.maths.kernel_files import SHIPPED, mark, usable_files
 

@@ -240,7 +240,7 @@ def compile_all(*, shown: bool) -> Path:
         if place is not None and is_complete(place):
             return place
     if folder is None:
-        raise InputError("There is no folder for compiled functions; set NUMBA_CACHE_DIR to one.")
+        raise InputError("No folder for compiled functions is writable; set NUMBA_CACHE_DIR to one that is.")
     waiting = list(JOBS)
     running: dict[str, tuple[Any, Any]] = {}
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
