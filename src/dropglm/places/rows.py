@@ -6,7 +6,7 @@ GPU (``gpu.fits``) or in partitions (``partitions.rows``), and are reached throu
 - ``prepare`` the rows for fits with some noises and folds; it returns their features;
 - ``problem`` and ``problems``: what a solver minimises, for a class against the rest or all, and a fold;
 - ``fit_candidates``: the fits of a search to some folds;
-- ``held_out_predictors``: Xβ + b of the held-out rows of a fold;
+- ``held_out_predictors``: s Xβ + b of the held-out rows of a fold;
 - ``class_totals`` and ``unlabeled_totals``: sums of features by class, as naive Bayes counts them.
 
 Each of them is a sum over rows, or one number per row and class, so that it costs one pass over the rows and
@@ -26,7 +26,7 @@ from sklearn.utils import compute_class_weight
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks, block_count
 from dropglm.base.errors import InputError
-from dropglm.base.gpu_arrays import concatenate, is_on_gpu, to_host
+from dropglm.base.gpu_arrays import concatenate, is_on_gpu, like, to_host
 from dropglm.base.registry import lookup
 from dropglm.base.threads import each
 from dropglm.core.design import BlockDesign, Design
@@ -138,6 +138,9 @@ class TrainingRows(ABC):
         folds share the same rows.
     targets : list of ndarray of shape (n, K)
         The labels of each problem: one, or one for each class against the rest; set by ``prepare``.
+    held_out_scale : ndarray of shape (n,), or None
+        s_i, by which the features of row i are multiplied where it is held out: new texts lack n-grams that
+        labelled texts have, which changes the size of rows of length 1. None means 1.
     """
 
     data: TrainingData
@@ -146,6 +149,7 @@ class TrainingRows(ABC):
     targets: list[np.ndarray]
     family: type[Family]
     fit_intercept: bool
+    held_out_scale: np.ndarray | None = None
     _problem_class: type[Problem] = Problem
 
     def prepare(
@@ -271,7 +275,13 @@ class TrainingRows(ABC):
     def held_out_predictors(
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
-        """Return Xβ + b of the held-out rows of a fold, (n, K), as ``collect_predictors`` takes it."""
+        """Return s Xβ + b of the held-out rows of a fold, (n, K), as ``collect_predictors`` takes it."""
+
+    def _as_held_out(self, fold: int, predictors: np.ndarray, intercept: Any) -> np.ndarray:
+        """Return s Xβ + b, given Xβ of the held-out rows of a fold."""
+        if self.held_out_scale is not None:
+            predictors = like(predictors, self.held_out_scale[self.folds[fold].test, None]) * predictors
+        return predictors + intercept
 
     def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
@@ -344,7 +354,8 @@ class RowsInMemory(TrainingRows):
         """Return Xβ + b of the held-out rows of a fold, without the blocks left out; shape (n, K)."""
         design = self._held_out_design(fold)
         design.threads = self.features.threads
-        return (design.without(left_out) if left_out else design).dot(beta) + intercept
+        predictors = (design.without(left_out) if left_out else design).dot(beta)
+        return self._as_held_out(fold, predictors, intercept)
 
     def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
         """Return, for each fold, the sums of the features of the first block over the rows of each class."""

@@ -7,6 +7,10 @@ their blend is a linear model as well: β' = t β + c r. t and c minimise the lo
 and ν come from fits without them. t corrects the size of η: noise makes predictors too small, especially
 those of one class against the rest. c is the share of naive Bayes, which is the better of the two if there
 are few labels.
+
+Factors that were fitted to the rows that they are judged by look better than they are. So every fold has
+factors of its own, fitted to the rows that other folds hold out (``CrossFit``); these give the scores that
+are reported.
 """
 
 import math
@@ -29,11 +33,16 @@ class Prior(NamedTuple):
     smallest: float
 
 
+# Of t without ν, or if the model has features besides those of ν: it is expected to be right as it is.
+PRIOR_ALONE = Prior(mean=1.0, strength=1.0, smallest=0.15)
+
+
 class Priors(NamedTuple):
-    """Priors of the two factors: of t, and of c times the spread of ν."""
+    """Priors of the two factors: of t, of c times the spread of ν, and of t where there is no ν."""
 
     scale: Prior
     naive_bayes: Prior
+    alone: Prior = PRIOR_ALONE
 
 
 # The strength matters where few rows are held out: with 50, the log loss of seven sets of texts is 0.01
@@ -41,10 +50,8 @@ class Priors(NamedTuple):
 # not decide the class.
 HALF = Prior(mean=0.5, strength=10.0, smallest=0.15)
 PRIORS = Priors(HALF, HALF)
-# Of t without ν, or if the model has features besides those of ν: it is expected to be right as it is.
-PRIOR_ALONE = Prior(mean=1.0, strength=1.0, smallest=0.15)
-# In the second case: naive Bayes need not be of any use to a model with embeddings. With 100 labels and
-# embeddings of 384 numbers, the log loss of rt is 0.604; with strength 10 it is 0.608 (three splits).
+# Naive Bayes need not be of any use to a model with embeddings. With 100 labels and embeddings of 384
+# numbers, the log loss of rt is 0.604; with strength 10 it is 0.608 (three splits).
 PRIORS_BESIDE_OTHERS = Priors(PRIOR_ALONE, Prior(mean=0.0, strength=30.0, smallest=0.0))
 # ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
@@ -77,10 +84,24 @@ class Blend(NamedTuple):
         model.coef_, model.multi_class_ = beta.T, "multinomial"
 
 
+class CrossFit(NamedTuple):
+    """A blend that was fitted to all held-out rows, and one per fold that was fitted without its rows."""
+
+    blend: Blend
+    by_fold: tuple[Blend, ...]
+    ends: np.ndarray  # where the held-out rows of each fold end
+
+    def __call__(self, eta: np.ndarray, nu: np.ndarray | None) -> np.ndarray:
+        """Return t η + c ν of all held-out rows, with the factors that do not know a row's label."""
+        parts = [None] * len(self.ends) if nu is None else np.split(nu, self.ends[:-1])
+        by_fold = zip(self.by_fold, np.split(eta, self.ends[:-1]), parts, strict=True)
+        return np.concatenate([blend(own, part) for blend, own, part in by_fold])
+
+
 class BlendFitter:
     """Finds the blends of several models with the least loss of the same held-out rows.
 
-        minimise  Σ_i w_i loss_i(t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
+        minimise  Σ_i w_i loss_i(o + t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
 
     where s is the standard deviation of ν over rows and classes, which makes the prior independent of scale.
     These are the priors by default. Without ν, the prior of t is ½ (t - 1)².
@@ -92,6 +113,10 @@ class BlendFitter:
     y : ndarray of shape (n,)
         Numbers of the classes.
     weights : ndarray of shape (n,)
+    offset : ndarray of shape (K,), or (1,) for two classes, optional
+        o, which is added to all predictors; by default 0.
+    spread : float, optional
+        s; by default the standard deviation of ν.
 
     Examples
     --------
@@ -102,21 +127,71 @@ class BlendFitter:
     2.2
     """
 
-    def __init__(self, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray) -> None:
-        self.y, self.weights = y, weights
-        found = 0.0 if nu is None else predictor_std(nu)
+    def __init__(
+        self,
+        nu: np.ndarray | None,
+        y: np.ndarray,
+        weights: np.ndarray,
+        offset: np.ndarray | None = None,
+        spread: float | None = None,
+    ) -> None:
+        self.y, self.weights, self.offset = y, weights, offset
+        found = 0.0 if nu is None else predictor_std(nu) if spread is None else spread
         self.spread = found if found > SMALLEST_SPREAD else 0.0
         self.nu = nu if self.spread else None
 
-    def fit(self, eta: np.ndarray, *, calibrate: bool, priors: Priors = PRIORS) -> Blend:
-        """Return the blend of a model with predictors η, shaped like ν; unless ``calibrate``, t = 1."""
+    def fit(
+        self, eta: np.ndarray, *, calibrate: bool, priors: Priors = PRIORS, weights: np.ndarray | None = None
+    ) -> Blend:
+        """Return the blend of a model with predictors η, shaped like ν; unless ``calibrate``, t = 1.
+
+        ``weights`` are those of the rows, if others than for all fits.
+        """
         adds_nu = self.nu is not None
-        used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
+        used = [priors.scale if adds_nu else priors.alone] * calibrate + [priors.naive_bayes] * adds_nu
         if not used:
             return Blend()
-        rows = BlendedRows(eta, self.nu, self.y, self.weights, calibrate=calibrate, spread=self.spread)
+        weights = self.weights if weights is None else weights
+        spread = self.spread or 1.0
+        rows = BlendedRows(eta, self.nu, self.y, weights, self.offset, calibrate=calibrate, spread=spread)
         factors = best_factors(rows.loss, used)
-        return Blend(factors[0] if calibrate else 1.0, factors[-1] / self.spread if adds_nu else 0.0)
+        return Blend(factors[0] if calibrate else 1.0, factors[-1] / spread if adds_nu else 0.0)
+
+    def cross_fit(
+        self, eta: np.ndarray, folds: "FoldRows", *, calibrate: bool, priors: Priors = PRIORS
+    ) -> CrossFit:
+        """Return the blend of all held-out rows, and those that are fitted without the rows of a fold."""
+        fits = (self.fit(eta, calibrate=calibrate, priors=priors, weights=w) for w in folds.weights_without)
+        whole = self.fit(eta, calibrate=calibrate, priors=priors)
+        return CrossFit(whole, tuple(fits), folds.ends)
+
+
+class FoldRows(NamedTuple):
+    """The held-out rows of a cross-validation, fold by fold.
+
+    Attributes
+    ----------
+    ends : ndarray of shape (folds,)
+        Where the rows of each fold end.
+    weights_without : list of ndarray
+        For each fold, the weights of all held-out rows, 0 for those that this fold holds out, also where
+        another fold holds them out again.
+    """
+
+    ends: np.ndarray
+    weights_without: list[np.ndarray]
+
+    @classmethod
+    def of(cls, rows: Sequence[np.ndarray], weights: np.ndarray) -> "FoldRows":
+        """Return them, given the numbers of the rows that each fold holds out, and all weights.
+
+        Examples
+        --------
+        >>> FoldRows.of([np.array([0, 1]), np.array([2]), np.array([1, 2])], np.ones(5)).weights_without
+        [array([0., 0., 1., 0., 1.]), array([1., 1., 0., 1., 0.]), array([1., 0., 0., 0., 0.])]
+        """
+        every = np.concatenate(rows)
+        return cls(np.cumsum([len(own) for own in rows]), [weights * ~np.isin(every, own) for own in rows])
 
 
 class ValueGradientHessian(NamedTuple):
@@ -196,11 +271,11 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 class BlendedRows:
-    """Held-out rows with predictors t η + c ν, and their loss.
+    """Held-out rows with predictors o + t η + c ν, and their loss.
 
     Parameters
     ----------
-    eta, nu, y, weights
+    eta, nu, y, weights, offset
         As for ``BlendFitter``; η are the predictors of a model.
     calibrate : bool
         Whether t is one of the factors; else t = 1.
@@ -219,6 +294,7 @@ class BlendedRows:
         nu: np.ndarray | None,
         y: np.ndarray,
         weights: np.ndarray,
+        offset: np.ndarray | None = None,
         *,
         calibrate: bool,
         spread: float = 1.0,
@@ -229,6 +305,7 @@ class BlendedRows:
         self._loop = two_classes if parts[0].shape[1] == 1 else several_classes
         self._parts = [part.ravel() for part in parts] if self._loop is two_classes else parts
         self._y, self._weights = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weights, np.float64)
+        self._offset = np.zeros(parts[0].shape[1]) if offset is None else offset
         self.losses = np.empty(len(y))
 
     def loss(self, factors: Sequence[float]) -> ValueGradientHessian:
@@ -237,7 +314,7 @@ class BlendedRows:
         s = self._spread
         c = float(factors[-1]) / s if self._adds_nu else 0.0
         sums = np.empty(6)
-        self._loop(t, c, *self._parts, self._y, self._weights, self.losses, sums)
+        self._loop(t, c, self._offset, *self._parts, self._y, self._weights, self.losses, sums)
         value, by_t, by_c, tt, tc, cc = sums.tolist()
         gradient, hessian = [by_t, by_c / s], [[tt, tc / s], [tc / s, cc / (s * s)]]
         used = slice(0 if self._calibrate else 1, 2 if self._adds_nu else 1)
@@ -278,7 +355,7 @@ def predictor_std(nu: np.ndarray) -> float:
 # two threads, the blends of a search took longer than on one. With two classes, a row takes 4 ns. Each loop
 # is compiled when it is first used, in half a second.
 #
-# With δ_k = t a_k + c b_k, where a and b are η and ν of a row less those of its own class, the loss is
+# With δ_k = o_k + t a_k + c b_k, where o, a and b are those of a row less those of its own class, the loss is
 # log Σ_k e^δ_k. Its derivatives by t and c are the means and covariances of a and b under p_k ∝ e^δ_k.
 # ``sums`` are those over the rows, times weights, of the loss, of both first and of the three second
 # derivatives.
@@ -286,9 +363,9 @@ BLOCK = 1024  # rows whose derivatives are kept at a time
 
 
 @fused_kernel
-def two_classes(t, c, eta, nu, y, weights, losses, sums):
+def two_classes(t, c, offset, eta, nu, y, weights, losses, sums):
     """Set the losses of rows, and the sums; η and ν are (n,), those of class 1 less those of class 0."""
-    scratch = np.empty((2, BLOCK))
+    scratch, o = np.empty((2, BLOCK)), offset[0]
     value, by_t, by_c, by_tt, by_tc, by_cc = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for first in range(0, losses.size, BLOCK):
         # Loops over slices, which start at 0, are vectorised; sums are not, so they have their own.
@@ -297,7 +374,7 @@ def two_classes(t, c, eta, nu, y, weights, losses, sums):
         y_part, slopes, curvatures = y[first:last], scratch[0], scratch[1]
         for i in range(own.size):
             sign = 1.0 - 2.0 * y_part[i]  # of the other class
-            loss, p, variance = softplus(sign * (t * a[i] + c * b[i]))
+            loss, p, variance = softplus(sign * (o + t * a[i] + c * b[i]))
             own[i], slopes[i], curvatures[i] = loss, w[i] * sign * p, w[i] * variance
         for i in range(own.size):
             value += w[i] * own[i]
@@ -310,16 +387,16 @@ def two_classes(t, c, eta, nu, y, weights, losses, sums):
 
 
 @fused_kernel
-def several_classes(t, c, eta, nu, y, weights, losses, sums):
+def several_classes(t, c, offset, eta, nu, y, weights, losses, sums):
     """Set the losses of rows, and the sums; η and ν are (n, K)."""
     e = np.empty(eta.shape[1])
     value, by_t, by_c, by_tt, by_tc, by_cc = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(losses.size):
         eta_i, nu_i, w = eta[i], nu[i], weights[i]
-        eta_own, nu_own = eta_i[y[i]], nu_i[y[i]]
+        eta_own, nu_own, own = eta_i[y[i]], nu_i[y[i]], offset[y[i]]
         largest = 0.0  # of the row's own class
         for k in range(e.size):
-            e[k] = t * (eta_i[k] - eta_own) + c * (nu_i[k] - nu_own)
+            e[k] = offset[k] - own + t * (eta_i[k] - eta_own) + c * (nu_i[k] - nu_own)
             largest = max(largest, e[k])
         for k in range(e.size):
             e[k] = exp_of_nonpositive(e[k] - largest)

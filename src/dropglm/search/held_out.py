@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +16,14 @@ from dropglm.core.predictions import softmax_predictors
 from dropglm.linear.logistic import LogisticRegression
 from dropglm.places.candidate_fits import Candidate, FoldFit
 from dropglm.places.rows import Fold, TrainingData, TrainingRows
-from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, BlendFitter, Priors
+from dropglm.search.blend import (
+    PRIORS,
+    PRIORS_BESIDE_OTHERS,
+    Blend,
+    BlendFitter,
+    FoldRows,
+    Priors,
+)
 from dropglm.search.naive_bayes import padded_with_zeros, ratios_from_totals
 from dropglm.search.scoring import ROW_SCORERS, row_scorer_of, scorer_from, takes_weights
 
@@ -266,6 +274,26 @@ class HeldOutRows:
             return CandidateResult(fits, blend, eta, self.scores(eta, row_scores), row_scores)
 
         return each(outcome, items, self.features.threads)
+
+    @cached_property
+    def fold_rows(self) -> FoldRows:
+        """The held-out rows by fold."""
+        return FoldRows.of([fold.test for fold in self.folds], self.weights)
+
+    def honest_predictors(self, candidate: Candidate, fits: Sequence[FoldFit]) -> np.ndarray:
+        """Return a candidate's blended predictors, with factors that do not know a row's label.
+
+        ``fits`` are those to all folds.
+        """
+        nu = np.concatenate(self._nu) if self._adds_nu(candidate.l2_weights) else None
+        eta = np.concatenate([fit.eta for fit in fits])
+        blend = BlendFitter(nu, self.y, self.weights).cross_fit(
+            eta,
+            self.fold_rows,
+            calibrate=self.calibrate,
+            priors=self.priors or self._priors_of(candidate.l2_weights),
+        )
+        return blend(eta, nu)
 
     def _adds_nu(self, l2_weights: L2Weights) -> bool:
         """Return whether naive Bayes, which is of the first block, is added to a candidate's predictors."""

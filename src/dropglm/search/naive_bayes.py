@@ -21,7 +21,7 @@ from dropglm.base.threads import each, even_ranges
 from dropglm.core.design import AnyDesign
 from dropglm.core.objective import Coefficients
 from dropglm.places.rows import TrainingRows
-from dropglm.search.blend import Blend, BlendFitter, Prior, Priors, losses_of
+from dropglm.search.blend import Blend, BlendFitter, FoldRows, Prior, Priors, losses_of
 from dropglm.search.scoring import standard_error_of_rows
 
 PIECE = 1 << 16  # ratios per task; they fit into the cache
@@ -152,7 +152,7 @@ class NaiveBayesRound(NamedTuple):
 
     blend: Blend
     ratios: np.ndarray  # r of all labelled and unlabelled rows, (d, K), or (d, 1) for two classes
-    eta: np.ndarray  # predictors of the held-out rows of all folds
+    honest: np.ndarray  # predictors of held-out rows, from blends that do not know a row's label
 
 
 class NaiveBayesRounds:
@@ -164,15 +164,19 @@ class NaiveBayesRounds:
         Labelled and unlabelled rows; of blocks only the first is counted.
     held_out_weights : ndarray
         Weights of the held-out rows of all folds, in the loss.
+    folds : FoldRows
+        The held-out rows by fold.
     """
 
-    def __init__(self, rows: TrainingRows, held_out_weights: np.ndarray) -> None:
-        self.rows = rows
+    def __init__(self, rows: TrainingRows, held_out_weights: np.ndarray, folds: FoldRows) -> None:
+        self.rows, self.folds = rows, folds
         self.held_out_weights = held_out_weights
         self.y = rows.data.y[np.concatenate([fold.test for fold in rows.folds])]
         self._labeled = rows.class_totals([*range(len(rows.folds)), None])
 
-    def run(self, count: int, eta: np.ndarray, models: Sequence[Coefficients]) -> list[NaiveBayesRound]:
+    def run(
+        self, count: int, eta: np.ndarray, honest: np.ndarray, models: Sequence[Coefficients]
+    ) -> list[NaiveBayesRound]:
         """Return at most ``count`` rounds, and at most ``MAX_ROUNDS``.
 
         Parameters
@@ -180,6 +184,9 @@ class NaiveBayesRounds:
         count : int
         eta : ndarray
             Predictors of the held-out rows of all folds.
+        honest : ndarray
+            The same, from blends that do not know a row's label; for scores only. Rounds that end by these
+            end too early: with 100 labels of rt, the test accuracy is then 2.5 points lower.
         models : sequence of Coefficients
             The models of the folds and, last, that of all rows: β of all features, (d, K), and b.
         """
@@ -189,16 +196,17 @@ class NaiveBayesRounds:
             ratios = self.ratios(models)
             nu = self.held_out_predictors(ratios[:-1])
             fitter = BlendFitter(nu, self.y, self.held_out_weights)
-            blend = fitter.fit(eta, calibrate=True, priors=ROUND_PRIORS)
-            before, eta, previous = eta, blend(eta, nu), losses
+            fit = fitter.cross_fit(eta, self.folds, calibrate=True, priors=ROUND_PRIORS)
+            before, eta, previous = eta, fit.blend(eta, nu), losses
             losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
                 break
-            rounds.append(NaiveBayesRound(blend, ratios[-1], eta))
+            honest = fit(honest, nu)
+            rounds.append(NaiveBayesRound(fit.blend, ratios[-1], honest))
             if np.abs(eta - before).max() <= SETTLED * np.abs(eta).max():
                 break
             if number + 1 < count:
-                models = [blend.coefficients(model, r) for model, r in zip(models, ratios, strict=True)]
+                models = [fit.blend.coefficients(model, r) for model, r in zip(models, ratios, strict=True)]
         return rounds
 
     def ratios(self, models: Sequence[Coefficients]) -> list[np.ndarray]:

@@ -256,6 +256,23 @@ class Search:
         """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
         return -np.inf if self.best is None else float(self.outcomes[self.best].scores.mean())
 
+    def optimism(self) -> np.ndarray:
+        """Return by how much the score of each fold is too good since its rows took part in the choice.
+
+        It is the score of the best candidate minus that of the one that is best without the fold's rows.
+        Scores that are not means over rows are left as they are: 0.
+        """
+        assert self.best is not None
+        scores, folds = self.scores, self.rows.folds
+        complete = [k for k, outcome in enumerate(self.outcomes) if len(outcome.fits) == len(folds)]
+        by_row = [self.outcomes[k].row_scores for k in complete]
+        if any(own is None for own in by_row) or len(folds) < 2:
+            return np.zeros(len(folds))
+        weights = np.column_stack(self.held_out.fold_rows.weights_without)
+        others = np.array(complete)[(np.array(by_row) @ weights).argmax(axis=0)]
+        own = np.arange(len(folds))
+        return scores[self.best, own] - scores[others, own]
+
     def near_best(self) -> list[Candidate]:
         """Return the candidates within one standard error of the best; all of them if there was no race."""
         if self.race is None or self.best is None:
@@ -434,9 +451,10 @@ def fit_best(estimator: Any, search: Search) -> None:
     chosen, outcome, held_out = search.grid[best], search.outcomes[best], search.held_out
     results = results_table(search, best)
 
-    # Fit the best settings to all rows, and blend.
+    # Fit the best settings to all rows, and blend. Scores come from blends that do not know a row's label.
     model = _model_with(estimator, chosen.params, joint=rows.family.several)
     model._solve(rows, chosen.l2_weights, chosen.penalty)
+    eta = held_out.honest_predictors(chosen, outcome.fits)
     if estimator.calibrate or estimator.naive_bayes:
         ratios = held_out.naive_bayes_ratios([None])[0] if estimator.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else rows.features.expand(ratios))
@@ -447,14 +465,13 @@ def fit_best(estimator: Any, search: Search) -> None:
         with Progress("Rounds of naive Bayes", is_stage=True, shown=bool(estimator.verbose)):
             models = _fold_models(search, best)
             models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
-            rounds = NaiveBayesRounds(rows, held_out.weights).run(estimator.rounds, outcome.eta, models)
+            counted = NaiveBayesRounds(rows, held_out.weights, held_out.fold_rows)
+            rounds = counted.run(estimator.rounds, outcome.eta, eta, models)
             rows.release_held_out()
         for one in rounds:
             one.blend.apply_to(model, like(model.coef_, one.ratios.T))
-    eta, best_scores = outcome.eta, outcome.scores
-    if rounds:
-        eta = rounds[-1].eta
-        best_scores = held_out.scores(eta)
+            eta = one.honest
+    best_scores = held_out.scores(eta) - search.optimism()
 
     params = results["params"][best]
     names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")

@@ -138,6 +138,9 @@ class TextsInPartitions(TrainingTexts):
             self._texts.clear()
         different, self._squared_norm = totals.numbers
         vectorizer.ngrams_._record_totals(totals.dense()[:, 0], bool(different))
+        labeled = matrices[: self._first_unlabeled]
+        scales = self.engine.total(held_out_scales, labeled, vectorizer, add)
+        self._held_out_scale = None if vectorizer.norm is None else np.concatenate(scales)
         return vectorizer.set_params(**self._settings), matrices
 
     def latent_prior(
@@ -176,6 +179,8 @@ class TextsInPartitions(TrainingTexts):
             raise InputError(
                 f"All rows of class {min(missing)} have a sample_weight of 0; remove these rows."
             )
+        if self.embeddings is None:
+            rows.held_out_scale = self._held_out_scale
         return rows
 
 
@@ -238,6 +243,11 @@ def squared_distances(part: TextRows, mean: np.ndarray) -> float:
 def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
     """Return a partition with the matrix of its texts."""
     return part._replace(X=vectorizer.transform(part.X))
+
+
+def held_out_scales(part: TextRows, vectorizer: NgramVectorizer) -> list[np.ndarray | None]:
+    """Return by how much the rows of a partition are longer where they are held out, in a list."""
+    return [vectorizer._held_out_scale(part.X)]
 
 
 def value_totals(part: TextRows, _: None) -> Sums:

@@ -257,7 +257,9 @@ class TextsInMemory(TrainingTexts):
         vectorizer, X = counter._with_ngram_weight(counts, ngram_weight)
         vectorizer.ngrams_._record_totals(*column_totals(X))
         n, m = self.n, self.n_unlabeled
-        return vectorizer, [row_range(X, 0, n), row_range(X, n, n + m) if m else None, X]
+        labeled = row_range(X, 0, n)
+        self._held_out_scale = vectorizer._held_out_scale(labeled)
+        return vectorizer, [labeled, row_range(X, n, n + m) if m else None, X]
 
     def latent_prior(
         self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
@@ -277,7 +279,10 @@ class TextsInMemory(TrainingTexts):
             unlabeled = None if unlabeled is None else with_embeddings(unlabeled, self._scaled[self.n :])
         data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None)
         tuned = isinstance(estimator, LogisticRegressionCV)
-        return rows_of(estimator, data if tuned else data.without_zero_weights())
+        rows = rows_of(estimator, data if tuned else data.without_zero_weights())
+        if self._scaled is None:
+            rows.held_out_scale = self._held_out_scale
+        return rows
 
 
 class Attempt(NamedTuple):

@@ -432,9 +432,10 @@ def fit_in_batches(rows: "RowsOnGpu", wanted: WantedFits) -> dict[tuple[int, int
         fitted = fit_together(tasks, wanted.solver)
         seconds = (time.perf_counter() - begin) / len(keys)
         for (number, fold, k), (solution, eta) in zip(keys, fitted, strict=True):
+            predictors = eta[rows.folds[fold].test] - solution.intercept  # they come with the fits
             parts[number, fold, k] = FoldFit(
                 ((to_host(solution.beta), solution.intercept),) if wanted.keeps(grid[number]) else (),
-                eta[rows.folds[fold].test],  # predictors come with the fits
+                rows._as_held_out(fold, predictors, solution.intercept),
                 seconds,
                 solution.result.n_iter,
                 solution.result.status == Status.CONVERGED,

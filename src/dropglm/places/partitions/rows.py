@@ -503,7 +503,9 @@ class RowsInPartitions(TrainingRows):
         predictors = list(predictors)  # which asks for them
         self.features.round_trips.flush()
         return [
-            request.answer.in_order(self.features.n)[self.folds[fold].test] + intercept
+            self._as_held_out(
+                fold, request.answer.in_order(self.features.n)[self.folds[fold].test], intercept
+            )
             for request, fold, intercept in predictors
         ]
 

@@ -657,6 +657,31 @@ class NgramFeatures(TextAnalysis):
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
             raise InputTypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
 
+    def _held_out_scale(self, X: Any) -> np.ndarray | None:
+        """Return by how much each row of the fit would be longer if its text were new.
+
+        N-grams that no other text has would then not be in the vocabulary, and the others would have the
+        length 1 between them; a row without others is 0. None if rows are not normalised.
+
+        Parameters
+        ----------
+        X : CSR matrix of shape (n, n_features)
+            Rows of texts that were in the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,), or None
+        """
+        if self.norm is None:
+            return None
+        selection, counts = self._selection(), self.ngrams_.document_counts - 1
+        words, longer = (selection.document_range(self.n_texts_ - 1, n)[0] for n in (1, 2))
+        known = counts >= np.where(self.ngrams_._lengths == 1, max(words, 1), max(longer, 1))
+        powers = np.abs(X.data) ** counting.NORMS[self.norm]
+        sizes = type(X)((powers, X.indices, X.indptr), shape=X.shape) @ known.astype(X.dtype)
+        sizes = sizes ** (1.0 / counting.NORMS[self.norm])
+        return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values and n-grams, and the words that are in no feature."""
         row = self.transform([text])
