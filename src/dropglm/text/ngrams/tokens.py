@@ -244,6 +244,87 @@ def split_texts(letters, begins, ends, classes, runs, firsts, counts, words):
 
 
 @kernel
+def split_characters(letters, begins, ends, classes, within, shortest, longest, out, firsts, counts, words):
+    """Find the n-grams of characters of texts that are preprocessed; otherwise like ``split_texts``.
+
+    They are places in ``out``, where ``write_spaced`` writes the texts. If ``within``, n-grams do not cross
+    words, which share the blanks between them.
+    """
+    starts, stops, keys = words
+    place = end = 0
+    for i in range(len(begins)):
+        firsts[i] = place
+        begin, end = end, write_spaced(letters, begins[i], ends[i], classes, within, out, end)
+        after = begin
+        while after < end - within:
+            begin, after = after, end
+            if within:
+                after = begin + 1
+                while out[after] != SPACE:
+                    after += 1
+            stop = after + within
+            place = ngrams_between(out, begin, stop, within, shortest, longest, starts, stops, keys, place)
+        counts[i] = place - firsts[i]
+
+
+@kernel_helper
+def write_spaced(letters, p, end, classes, within, out, q):
+    """Write a text with a blank in place of several characters of white space; return where it ends.
+
+    If ``within``, also in place of a single one, and before the first word and after the last.
+    """
+    run = -1  # where white space begins that ends at q
+    if within:
+        out[q], run, q = SPACE, q, q + 1
+    while p < end:
+        code, after = decode(letters, p)
+        visible = classes[code] == 1
+        if visible or not (within or run >= 0):
+            run = -1 if visible else q
+            while p < after:
+                out[q] = letters[p]
+                p, q = p + 1, q + 1
+        elif run < 0:
+            out[q], run, q = SPACE, q, q + 1
+        else:
+            out[run], q = SPACE, run + 1
+        p = after
+    if within and run < 0:
+        out[q], q = SPACE, q + 1
+    return q
+
+
+@kernel_helper
+def ngrams_between(letters, begin, end, whole, shortest, longest, starts, stops, keys, place):
+    """Write the n-grams of the characters from begin to end; return the next place.
+
+    If there are fewer than n characters, all of them are an n-gram if ``whole``.
+    """
+    for n in range(shortest, longest + 1):
+        start = stop = begin
+        size = 0
+        while size < n and stop < end:
+            size, stop = size + 1, stop + character_bytes(letters[stop])
+        if size < n and not whole:
+            break
+        while True:
+            starts[place], stops[place], keys[place] = start, stop, key_at(letters, start, stop - start)
+            place += 1
+            if stop == end:
+                break
+            start, stop = start + character_bytes(letters[start]), stop + character_bytes(letters[stop])
+        if start == begin:  # larger n give the same
+            break
+    return place
+
+
+@inlined
+def character_bytes(lead):
+    """Return the number of bytes of a character, given the first of them."""
+    return 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
+
+
+@kernel
 def keys_of(letters, ends, keys):
     """Compute the key of each of the concatenated strings."""
     for i in range(len(keys)):
@@ -400,21 +481,6 @@ BYTES_PER_PIECE = 1 << 18  # bytes per task
 ASCII, TWO_BYTES, ALL = 1 << 7, 1 << 16, sys.maxunicode + 1  # how many code points a table has
 
 
-class Runs(NamedTuple):
-    """A pattern for runs of at least ``shortest`` characters of one class, or single ones of another."""
-
-    run: str
-    single: str | None
-    shortest: int
-
-
-RUNS = {
-    WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
-    WORDS_OF_TWO_LETTERS: Runs(r"\w", None, 2),
-    WORDS_OF_TWO_LETTERS.removeprefix("(?u)"): Runs(r"\w", None, 2),
-}
-
-
 class Tokens(NamedTuple):
     """The tokens of several texts; those of text i are ``first[i]`` … ``first[i] + counts[i] - 1``."""
 
@@ -433,11 +499,56 @@ class TokenBuffers:
         self.letters = np.empty(0, np.uint8)
         self.words = np.empty((3, 0), np.int64)
 
-    def reserve(self, size: int) -> None:
-        """Make room for texts of so many bytes; there are at most as many tokens."""
-        if size > self.words.shape[1]:
-            self.letters = np.empty(size * 5 // 4 + SPARE, np.uint8)
-            self.words = np.empty((3, size * 5 // 4), np.int64)
+    def reserve(self, letters: int, tokens: int) -> None:
+        """Make room for texts of so many bytes, and for so many tokens."""
+        if letters + SPARE > len(self.letters):
+            self.letters = np.empty(letters * 5 // 4 + SPARE, np.uint8)
+        if tokens > self.words.shape[1]:
+            self.words = np.empty((3, tokens * 5 // 4), np.int64)
+
+
+class Runs(NamedTuple):
+    """A pattern for runs of at least ``shortest`` characters of one class, or single ones of another."""
+
+    run: str
+    single: str | None
+    shortest: int
+
+    def split(self, texts: EncodedTexts, room: TokenBuffers) -> Tokens:
+        """Return the tokens of texts that are preprocessed; they are stored in the room."""
+        room.reserve(0, texts.size)
+        firsts, counts = np.empty((2, len(texts)), np.int64)
+        found = firsts, counts, tuple(room.words)
+        split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self), *found)
+        return Tokens(texts.letters, firsts, counts, *room.words)
+
+
+RUNS = {
+    WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
+    WORDS_OF_TWO_LETTERS: Runs(r"\w", None, 2),
+    WORDS_OF_TWO_LETTERS.removeprefix("(?u)"): Runs(r"\w", None, 2),
+}
+VISIBLE = Runs(r"\S", None, 1)
+
+
+class Characters(NamedTuple):
+    """N-grams of ``shortest`` to ``longest`` characters, each of them a token; ``within`` words or not."""
+
+    shortest: int
+    longest: int
+    within: bool
+
+    def split(self, texts: EncodedTexts, room: TokenBuffers) -> Tokens:
+        """Return the n-grams of texts that are preprocessed; they are stored in the room."""
+        size = texts.size + 2 * len(texts)  # with a blank on each side
+        # One more per character than there are n: a blank belongs to the words on both sides of it.
+        room.reserve(0, size * (self.longest - self.shortest + 2))
+        letters = np.empty(size + SPARE, np.uint8)
+        firsts, counts = np.empty((2, len(texts)), np.int64)
+        settings = scanner(texts, VISIBLE)[0], self.within, self.shortest, self.longest
+        found = letters, firsts, counts, tuple(room.words)
+        split_characters(texts.letters, texts.begins, texts.ends, *settings, *found)
+        return Tokens(letters, firsts, counts, *room.words)
 
 
 def scanner(texts: EncodedTexts, runs: Runs) -> tuple[np.ndarray, tuple[bool, bool, int]]:
