@@ -171,10 +171,14 @@ def key_at(letters, start, size):
     """Return the key of the token of this many bytes; see ``token_key``."""
     if size > 7:
         return long_key(letters, start, start + size)
+    return short_key(packed_bytes(letters, start) >> (_FULL - _BYTE * np.uint64(size)), size)
+
+
+@kernel_helper
+def short_key(packed, size):
+    """Return the key of the last bytes of a number, which are one to seven; see ``token_key``."""
     n = np.uint64(size)
-    return np.int64(
-        (n << _TOP) | ((packed_bytes(letters, start) >> (_FULL - _BYTE * n)) << (_TOP - _BYTE * n))
-    )
+    return np.int64((n << _TOP) | ((packed << (_FULL - _BYTE * n)) >> _BYTE))
 
 
 @kernel_helper
@@ -244,84 +248,79 @@ def split_texts(letters, begins, ends, classes, runs, firsts, counts, words):
 
 
 @kernel
-def split_characters(letters, begins, ends, classes, within, shortest, longest, out, firsts, counts, words):
+def split_characters(letters, begins, ends, classes, settings, out, offsets, firsts, counts, words):
     """Find the n-grams of characters of texts that are preprocessed; otherwise like ``split_texts``.
 
-    They are places in ``out``, where ``write_spaced`` writes the texts. If ``within``, n-grams do not cross
-    words, which share the blanks between them.
+    The settings are those of ``Characters``. Texts are written to ``out``; ``offsets`` is overwritten.
     """
     starts, stops, keys = words
-    place = end = 0
+    place = q = 0
     for i in range(len(begins)):
         firsts[i] = place
-        begin, end = end, write_spaced(letters, begins[i], ends[i], classes, within, out, end)
-        after = begin
-        while after < end - within:
-            begin, after = after, end
-            if within:
-                after = begin + 1
-                while out[after] != SPACE:
-                    after += 1
-            stop = after + within
-            place = ngrams_between(out, begin, stop, within, shortest, longest, starts, stops, keys, place)
+        text = begins[i], ends[i], classes, settings, out, q, offsets
+        q, place = text_characters(letters, *text, starts, stops, keys, place)
         counts[i] = place - firsts[i]
 
 
 @kernel_helper
-def write_spaced(letters, p, end, classes, within, out, q):
-    """Write a text with a blank in place of several characters of white space; return where it ends.
+def text_characters(letters, p, end, classes, settings, out, q, offsets, starts, stops, keys, n):
+    """Write a text from q on, and its n-grams from place n on; return the next places of both.
 
-    If ``within``, also in place of a single one, and before the first word and after the last.
+    One blank is written in place of several characters of white space. If ``within``, also in place of a
+    single one, and before the first word and after the last; n-grams then do not cross words, which share the
+    blanks between them.
+
+    Whether there are enough characters is not tested by a branch, since words have all lengths: an n-gram is
+    always written, and overwritten by the next one if it is too short.
     """
-    run = -1  # where white space begins that ends at q
+    shortest, longest, within = settings
+    first = c = 0  # numbers of the first character of this word, and of the next one
+    recent = np.uint64(SPACE)  # the last eight bytes that were written
     if within:
-        out[q], run, q = SPACE, q, q + 1
-    while p < end:
-        code, after = decode(letters, p)
-        visible = classes[code] == 1
-        if visible or not (within or run >= 0):
-            run = -1 if visible else q
-            while p < after:
-                out[q] = letters[p]
-                p, q = p + 1, q + 1
-        elif run < 0:
-            out[q], run, q = SPACE, q, q + 1
+        p = after_spaces(letters, p, end, classes)
+        offsets[0], out[q], c, q = q, SPACE, 1, q + 1
+    while p < end or (within and first < c - 1):
+        is_space, after = True, p
+        if p < end:
+            code, after = decode(letters, p)
+            is_space = classes[code] != 1
+        is_blank = is_space & within
+        if is_space:
+            stop = after_spaces(letters, after, end, classes)
+            is_blank |= stop > after
+            after = stop
+        offsets[c] = q
+        if is_blank:
+            out[q], recent, q = SPACE, recent << _BYTE | np.uint64(SPACE), q + 1
         else:
-            out[run], q = SPACE, run + 1
-        p = after
-    if within and run < 0:
-        out[q], q = SPACE, q + 1
-    return q
+            for k in range(p, after):
+                out[q], recent, q = letters[k], recent << _BYTE | np.uint64(letters[k]), q + 1
+        p, c = after, c + 1
+        ends_word = is_space & within
+        for size in range(shortest, longest + 1):
+            start = offsets[max(c - size, first)]
+            starts[n], stops[n], keys[n] = start, q, short_key(recent, min(q - start, 7))
+            if q - start > 7:
+                keys[n] = long_key(out, start, q)
+            # A word that is shorter than all n-grams is one as a whole.
+            n += (c - size >= first) | (ends_word & (size == shortest))
+        if ends_word:
+            first = c - 1
+            if shortest == 1:  # the blank before the word
+                starts[n], stops[n], keys[n] = q - 1, q, short_key(recent, 1)
+                n += 1
+    return q, n
 
 
 @kernel_helper
-def ngrams_between(letters, begin, end, whole, shortest, longest, starts, stops, keys, place):
-    """Write the n-grams of the characters from begin to end; return the next place.
-
-    If there are fewer than n characters, all of them are an n-gram if ``whole``.
-    """
-    for n in range(shortest, longest + 1):
-        start = stop = begin
-        size = 0
-        while size < n and stop < end:
-            size, stop = size + 1, stop + character_bytes(letters[stop])
-        if size < n and not whole:
+def after_spaces(letters, p, end, classes):
+    """Return where the first character from p on begins that is not white space."""
+    while p < end:
+        code, after = decode(letters, p)
+        if classes[code] == 1:
             break
-        while True:
-            starts[place], stops[place], keys[place] = start, stop, key_at(letters, start, stop - start)
-            place += 1
-            if stop == end:
-                break
-            start, stop = start + character_bytes(letters[start]), stop + character_bytes(letters[stop])
-        if start == begin:  # larger n give the same
-            break
-    return place
-
-
-@inlined
-def character_bytes(lead):
-    """Return the number of bytes of a character, given the first of them."""
-    return 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
+        p = after
+    return p
 
 
 @kernel
@@ -543,10 +542,11 @@ class Characters(NamedTuple):
         size = texts.size + 2 * len(texts)  # with a blank on each side
         # One more per character than there are n: a blank belongs to the words on both sides of it.
         room.reserve(0, size * (self.longest - self.shortest + 2))
-        letters = np.empty(size + SPARE, np.uint8)
+        letters = np.empty(size, np.uint8)
+        offsets = np.empty(texts.lengths.max(initial=0) + 2, np.int64)
         firsts, counts = np.empty((2, len(texts)), np.int64)
-        settings = scanner(texts, VISIBLE)[0], self.within, self.shortest, self.longest
-        found = letters, firsts, counts, tuple(room.words)
+        settings = scanner(texts, VISIBLE)[0], tuple(self)
+        found = letters, offsets, firsts, counts, tuple(room.words)
         split_characters(texts.letters, texts.begins, texts.ends, *settings, *found)
         return Tokens(letters, firsts, counts, *room.words)
 
