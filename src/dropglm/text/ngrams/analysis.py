@@ -326,8 +326,9 @@ class ScannedTexts(NamedTuple):
 
     @property
     def cost(self) -> np.ndarray:
-        """Cumulative number of characters."""
-        return np.append(0, np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts))))
+        """Cumulative number of tokens, as if all characters had one byte."""
+        sizes = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
+        return np.append(0, np.cumsum(sizes) * self.compiled.tokens_per_byte)
 
     def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1, which are stored in the room."""

@@ -7,10 +7,10 @@ Where lower case would not, or where it depends on the characters around (a fina
 Python.
 
 If the tokens of a pattern are runs of characters of one class, or single characters of another, a loop over
-bytes finds them. For all other patterns, Python's ``re`` does, or a function of the user. A token is stored
-as its place in an array of bytes, and as a key of 64 bits: its bytes, or a hash. The classes of 64 ASCII
-characters are found by a few comparisons, and the keys of short tokens by one load: half the time of a loop
-over single characters.
+bytes finds them. Another loop finds n-grams of characters, each of which is a token. For all other patterns,
+Python's ``re`` finds the tokens, or a function of the user. A token is stored as its place in an array of
+bytes, and as a key of 64 bits: its bytes, or a hash. The classes of 64 ASCII characters are found by a few
+comparisons, and the keys of short tokens by one load: half the time of a loop over single characters.
 """
 
 import re
@@ -513,9 +513,14 @@ class Runs(NamedTuple):
     single: str | None
     shortest: int
 
+    @property
+    def tokens_per_byte(self) -> int:
+        """How many tokens there are at most."""
+        return 1
+
     def split(self, texts: EncodedTexts, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts that are preprocessed; they are stored in the room."""
-        room.reserve(0, texts.size)
+        room.reserve(0, texts.size * self.tokens_per_byte)
         firsts, counts = np.empty((2, len(texts)), np.int64)
         found = firsts, counts, tuple(room.words)
         split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self), *found)
@@ -537,11 +542,15 @@ class Characters(NamedTuple):
     longest: int
     within: bool
 
+    @property
+    def tokens_per_byte(self) -> int:
+        """How many n-grams there are at most, also of blanks, which belong to the words on both sides."""
+        return self.longest - self.shortest + 2
+
     def split(self, texts: EncodedTexts, room: TokenBuffers) -> Tokens:
         """Return the n-grams of texts that are preprocessed; they are stored in the room."""
         size = texts.size + 2 * len(texts)  # with a blank on each side
-        # One more per character than there are n: a blank belongs to the words on both sides of it.
-        room.reserve(0, size * (self.longest - self.shortest + 2))
+        room.reserve(0, size * self.tokens_per_byte)
         letters = np.empty(size, np.uint8)
         offsets = np.empty(texts.lengths.max(initial=0) + 2, np.int64)
         firsts, counts = np.empty((2, len(texts)), np.int64)
