@@ -76,6 +76,7 @@ model = load_model(sys.argv[1])
 model.predict_proba(texts[-5:])
 model.explain(texts[0])
 TextClassifier(tune=False).fit(texts, y).predict(texts[:2])
+TextClassifier((3, 4), analyzer="char_wb", n_jobs=2).fit(texts[:100], y[:100]).predict(texts[:2])
 """,
     "labelling": DOCSTRINGS
     + """

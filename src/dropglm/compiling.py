@@ -97,8 +97,10 @@ def search_matrices() -> None:
 
 def fit_texts() -> None:
     """Tune text classifiers with and without unlabelled texts; predict and explain as a loaded model does."""
-    from dropglm import TextClassifier
+    from dropglm import NgramVectorizer, TextClassifier
 
+    for analyzer in ("char", "char_wb"):
+        NgramVectorizer((3, 4), analyzer=analyzer).fit(texts(3)).transform(texts(2))
     for classes in (2, 3):
         for unlabelled in (None, texts(4000)):
             model = TextClassifier(n_jobs=2).fit(texts(60), labels(60, classes), X_unlabeled=unlabelled)

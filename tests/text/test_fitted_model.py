@@ -31,6 +31,7 @@ MODELS = {
     "characters": lambda: TextClassifier((2, 3), analyzer="char", strip_accents="ascii", tune=False).fit(
         TEXTS, CLASSES
     ),
+    "within words": lambda: TextClassifier((3, 4), analyzer="char_wb", tune=False).fit(TEXTS, CLASSES),
     "tuned": tuned,
     "embeddings": lambda: TextClassifier(tune=False, embedder=embedder).fit(TEXTS, CLASSES),
     "hashed": lambda: OnlineTextClassifier(bits=8).fit(TEXTS, CLASSES),

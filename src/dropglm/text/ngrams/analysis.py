@@ -1,8 +1,8 @@
 """How a text becomes tokens: the settings that scikit-learn's vectorizers share, and what they build.
 
-Built-in settings for words use the compiled loops of ``tokens`` and ``counting``. N-grams of characters and
-functions of the user are lists of strings, which are then counted by the same loops. Words of a list of stop
-words are dropped after texts are split. Texts are checked, and read in chunks of a few megabytes.
+Built-in settings use the compiled loops of ``tokens`` and ``counting``. Functions of the user return lists of
+strings, which are then counted by the same loops. Words of a list of stop words are dropped after texts are
+split. Texts are checked, and read in chunks of a few megabytes.
 """
 
 import re
@@ -26,6 +26,7 @@ from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
 from dropglm.text.ngrams.tokens import (
     RUNS,
     WORDS_AND_PUNCTUATION,
+    Characters,
     Preprocessor,
     Runs,
     TokenBuffers,
@@ -35,8 +36,6 @@ from dropglm.text.ngrams.tokens import (
     compile_pattern,
     encode_strings,
     keys_of,
-    scanner,
-    split_texts,
 )
 
 # Characters per thread that are read before they are counted.
@@ -322,24 +321,20 @@ class ScannedTexts(NamedTuple):
 
     texts: Sequence[str]
     preprocess: Preprocessor
-    runs: Runs
+    compiled: Runs | Characters
     stop_words: tuple[np.ndarray, ...]  # their hash table and letters for ``drop_tokens``, or nothing
 
     @property
     def cost(self) -> np.ndarray:
-        """Cumulative number of characters."""
-        return np.append(0, np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts))))
+        """Cumulative number of tokens, as if all characters had one byte."""
+        sizes = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
+        return np.append(0, np.cumsum(sizes) * self.compiled.tokens_per_byte)
 
     def tokens(self, first: int, last: int, room: TokenBuffers) -> Tokens:
         """Return the tokens of texts first to last - 1, which are stored in the room."""
         texts = EncodedTexts.of(self.texts[first:last])
-        room.reserve(texts.size)
-        texts = clean(texts, self.preprocess, room.letters)
-        room.reserve(texts.size)  # accents and lower case can take more bytes
-        firsts, counts = np.empty((2, last - first), np.int64)
-        found = firsts, counts, tuple(room.words)
-        split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self.runs), *found)
-        tokens = Tokens(texts.letters, firsts, counts, *room.words)
+        room.reserve(texts.size, 0)
+        tokens = self.compiled.split(clean(texts, self.preprocess, room.letters), room)
         if self.stop_words:
             drop_tokens(tokens, *self.stop_words)
         return tokens
@@ -359,6 +354,8 @@ class Tokenizer:
         What is applied to a text first.
     stop_words : frozenset of str
         Tokens to drop.
+    compiled : Characters or None
+        What finds the same tokens as the function, in compiled code; for patterns, it is known.
     """
 
     def __init__(
@@ -366,24 +363,25 @@ class Tokenizer:
         split: Any,
         preprocess: Callable[[Any], Any] = UNCHANGED,
         stop_words: frozenset[str] = frozenset(),
+        compiled: Characters | None = None,
     ) -> None:
         self.function = split if callable(split) else compile_pattern(split).findall
-        self.runs = None if callable(split) else RUNS.get(split)
+        self.compiled = compiled if callable(split) else RUNS.get(split)
         self.preprocess, self.stop_words = preprocess, stop_words
         self.stop_table: tuple[np.ndarray, ...] = ()
-        if stop_words and self.runs is not None:
+        if stop_words and self.compiled is not None:
             strings = encode_strings(sorted(stop_words))
             self.stop_table = *token_table(*strings), *strings
 
     def prepare(self, texts: Sequence[Any]) -> PreparedTexts:
         """Return texts that can be split on any thread; functions of the user are called on this one."""
         preprocess = self.preprocess
-        if self.runs is None:
+        if self.compiled is None:
             return SplitTexts(tokens_of_lists([self.words(text) for text in texts]))
         if not (isinstance(preprocess, Preprocessor) and preprocess.is_built_in):
             texts = [preprocess(text) for text in texts]
             preprocess = Preprocessor(lowercase=False, strip_html=False)
-        return ScannedTexts(texts, preprocess, self.runs, self.stop_table)
+        return ScannedTexts(texts, preprocess, self.compiled, self.stop_table)
 
     def split(self, texts: Sequence[Any], room: TokenBuffers | None = None) -> Tokens:
         """Return the tokens of all texts."""
@@ -561,8 +559,12 @@ class TextAnalysis(NgramSettings):
     def _tokenizer(self) -> Tokenizer:
         if self._overrides("build_analyzer"):
             return Tokenizer(self.build_analyzer())
+        if callable(self.analyzer):
+            return Tokenizer(self.analyzer)
         if not self._splits_words():
-            return Tokenizer(Chain(tuple(self._steps())))
+            shortest, longest = map(int, self.ngram_range)
+            compiled = Characters(shortest, longest, self.analyzer == "char_wb")
+            return Tokenizer(self._steps()[-1], self.build_preprocessor(), compiled=compiled)
         own = self.tokenizer is not None or self._overrides("build_tokenizer")
         split = self.build_tokenizer() if own else self.token_pattern
         return Tokenizer(split, self.build_preprocessor(), self.get_stop_words() or frozenset())

@@ -344,7 +344,10 @@ class NgramCounter:
         self.words.reserve(occurrences)
         self.pairs.reserve(occurrences * longer)
         known = len(self.words)
-        letters = int(self.ends[known]) + len(tokens.letters)
+        # N-grams of characters overlap: together they have more bytes than the texts.
+        last = int(tokens.first[-1] + tokens.counts[-1])
+        used = slice(int(tokens.first[0]), last)
+        letters = int(self.ends[known] + tokens.stop[used].sum() - tokens.start[used].sum())
         self.letters = _with_room(self.letters, letters, int(self.ends[known]))
         self.ends = _with_room(self.ends, known + occurrences + 1, known + 1)
         # One more than needed: the kernel writes repeated codes as well, and then overwrites them.

@@ -333,7 +333,7 @@ class HashedFeatures(NgramSettings):
         checks.threads(self.n_jobs)
         tokenizer = self._tokenizer()
         chunks: Iterable[Sequence[str]] = text_chunks(X, verbose=bool(self.verbose))
-        if isinstance(X, EncodedTexts) and tokenizer.runs is not None:
+        if isinstance(X, EncodedTexts) and tokenizer.compiled is not None:
             chunks = [X]
         for chunk in chunks:
             indptr = np.zeros(len(chunk) + 1, np.int64)

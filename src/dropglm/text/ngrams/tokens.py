@@ -7,10 +7,10 @@ Where lower case would not, or where it depends on the characters around (a fina
 Python.
 
 If the tokens of a pattern are runs of characters of one class, or single characters of another, a loop over
-bytes finds them. For all other patterns, Python's ``re`` does, or a function of the user. A token is stored
-as its place in an array of bytes, and as a key of 64 bits: its bytes, or a hash. The classes of 64 ASCII
-characters are found by a few comparisons, and the keys of short tokens by one load: half the time of a loop
-over single characters.
+bytes finds them. Another loop finds n-grams of characters, each of which is a token. For all other patterns,
+Python's ``re`` finds the tokens, or a function of the user. A token is stored as its place in an array of
+bytes, and as a key of 64 bits: its bytes, or a hash. The classes of 64 ASCII characters are found by a few
+comparisons, and the keys of short tokens by one load: half the time of a loop over single characters.
 """
 
 import re
@@ -171,10 +171,14 @@ def key_at(letters, start, size):
     """Return the key of the token of this many bytes; see ``token_key``."""
     if size > 7:
         return long_key(letters, start, start + size)
+    return short_key(packed_bytes(letters, start) >> (_FULL - _BYTE * np.uint64(size)), size)
+
+
+@kernel_helper
+def short_key(packed, size):
+    """Return the key of the last bytes of a number, which are one to seven; see ``token_key``."""
     n = np.uint64(size)
-    return np.int64(
-        (n << _TOP) | ((packed_bytes(letters, start) >> (_FULL - _BYTE * n)) << (_TOP - _BYTE * n))
-    )
+    return np.int64((n << _TOP) | ((packed << (_FULL - _BYTE * n)) >> _BYTE))
 
 
 @kernel_helper
@@ -241,6 +245,82 @@ def split_texts(letters, begins, ends, classes, runs, firsts, counts, words):
         firsts[i] = place
         place = text_tokens(letters, begins[i], ends[i], classes, runs, starts, stops, keys, place)
         counts[i] = place - firsts[i]
+
+
+@kernel
+def split_characters(letters, begins, ends, classes, settings, out, offsets, firsts, counts, words):
+    """Find the n-grams of characters of texts that are preprocessed; otherwise like ``split_texts``.
+
+    The settings are those of ``Characters``. Texts are written to ``out``; ``offsets`` is overwritten.
+    """
+    starts, stops, keys = words
+    place = q = 0
+    for i in range(len(begins)):
+        firsts[i] = place
+        text = begins[i], ends[i], classes, settings, out, q, offsets
+        q, place = text_characters(letters, *text, starts, stops, keys, place)
+        counts[i] = place - firsts[i]
+
+
+@kernel_helper
+def text_characters(letters, p, end, classes, settings, out, q, offsets, starts, stops, keys, n):
+    """Write a text from q on, and its n-grams from place n on; return the next places of both.
+
+    One blank is written in place of several characters of white space. If ``within``, also in place of a
+    single one, and before the first word and after the last; n-grams then do not cross words, which share the
+    blanks between them.
+
+    Whether there are enough characters is not tested by a branch, since words have all lengths: an n-gram is
+    always written, and overwritten by the next one if it is too short.
+    """
+    shortest, longest, within = settings
+    first = c = 0  # numbers of the first character of this word, and of the next one
+    recent = np.uint64(SPACE)  # the last eight bytes that were written
+    if within:
+        p = after_spaces(letters, p, end, classes)
+        offsets[0], out[q], c, q = q, SPACE, 1, q + 1
+    while p < end or (within and first < c - 1):
+        is_space, after = True, p
+        if p < end:
+            code, after = decode(letters, p)
+            is_space = classes[code] != 1
+        is_blank = is_space & within
+        if is_space:
+            stop = after_spaces(letters, after, end, classes)
+            is_blank |= stop > after
+            after = stop
+        offsets[c] = q
+        if is_blank:
+            out[q], recent, q = SPACE, recent << _BYTE | np.uint64(SPACE), q + 1
+        else:
+            for k in range(p, after):
+                out[q], recent, q = letters[k], recent << _BYTE | np.uint64(letters[k]), q + 1
+        p, c = after, c + 1
+        ends_word = is_space & within
+        for size in range(shortest, longest + 1):
+            start = offsets[max(c - size, first)]
+            starts[n], stops[n], keys[n] = start, q, short_key(recent, min(q - start, 7))
+            if q - start > 7:
+                keys[n] = long_key(out, start, q)
+            # A word that is shorter than all n-grams is one as a whole.
+            n += (c - size >= first) | (ends_word & (size == shortest))
+        if ends_word:
+            first = c - 1
+            if shortest == 1:  # the blank before the word
+                starts[n], stops[n], keys[n] = q - 1, q, short_key(recent, 1)
+                n += 1
+    return q, n
+
+
+@kernel_helper
+def after_spaces(letters, p, end, classes):
+    """Return where the first character from p on begins that is not white space."""
+    while p < end:
+        code, after = decode(letters, p)
+        if classes[code] == 1:
+            break
+        p = after
+    return p
 
 
 @kernel
@@ -400,21 +480,6 @@ BYTES_PER_PIECE = 1 << 18  # bytes per task
 ASCII, TWO_BYTES, ALL = 1 << 7, 1 << 16, sys.maxunicode + 1  # how many code points a table has
 
 
-class Runs(NamedTuple):
-    """A pattern for runs of at least ``shortest`` characters of one class, or single ones of another."""
-
-    run: str
-    single: str | None
-    shortest: int
-
-
-RUNS = {
-    WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
-    WORDS_OF_TWO_LETTERS: Runs(r"\w", None, 2),
-    WORDS_OF_TWO_LETTERS.removeprefix("(?u)"): Runs(r"\w", None, 2),
-}
-
-
 class Tokens(NamedTuple):
     """The tokens of several texts; those of text i are ``first[i]`` … ``first[i] + counts[i] - 1``."""
 
@@ -433,11 +498,66 @@ class TokenBuffers:
         self.letters = np.empty(0, np.uint8)
         self.words = np.empty((3, 0), np.int64)
 
-    def reserve(self, size: int) -> None:
-        """Make room for texts of so many bytes; there are at most as many tokens."""
-        if size > self.words.shape[1]:
-            self.letters = np.empty(size * 5 // 4 + SPARE, np.uint8)
-            self.words = np.empty((3, size * 5 // 4), np.int64)
+    def reserve(self, letters: int, tokens: int) -> None:
+        """Make room for texts of so many bytes, and for so many tokens."""
+        if letters + SPARE > len(self.letters):
+            self.letters = np.empty(letters * 5 // 4 + SPARE, np.uint8)
+        if tokens > self.words.shape[1]:
+            self.words = np.empty((3, tokens * 5 // 4), np.int64)
+
+
+class Runs(NamedTuple):
+    """A pattern for runs of at least ``shortest`` characters of one class, or single ones of another."""
+
+    run: str
+    single: str | None
+    shortest: int
+
+    @property
+    def tokens_per_byte(self) -> int:
+        """How many tokens there are at most."""
+        return 1
+
+    def split(self, texts: EncodedTexts, room: TokenBuffers) -> Tokens:
+        """Return the tokens of texts that are preprocessed; they are stored in the room."""
+        room.reserve(0, texts.size * self.tokens_per_byte)
+        firsts, counts = np.empty((2, len(texts)), np.int64)
+        found = firsts, counts, tuple(room.words)
+        split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self), *found)
+        return Tokens(texts.letters, firsts, counts, *room.words)
+
+
+RUNS = {
+    WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
+    WORDS_OF_TWO_LETTERS: Runs(r"\w", None, 2),
+    WORDS_OF_TWO_LETTERS.removeprefix("(?u)"): Runs(r"\w", None, 2),
+}
+VISIBLE = Runs(r"\S", None, 1)
+
+
+class Characters(NamedTuple):
+    """N-grams of ``shortest`` to ``longest`` characters, each of them a token; ``within`` words or not."""
+
+    shortest: int
+    longest: int
+    within: bool
+
+    @property
+    def tokens_per_byte(self) -> int:
+        """How many n-grams there are at most, also of blanks, which belong to the words on both sides."""
+        return self.longest - self.shortest + 2
+
+    def split(self, texts: EncodedTexts, room: TokenBuffers) -> Tokens:
+        """Return the n-grams of texts that are preprocessed; they are stored in the room."""
+        size = texts.size + 2 * len(texts)  # with a blank on each side
+        room.reserve(0, size * self.tokens_per_byte)
+        letters = np.empty(size, np.uint8)
+        offsets = np.empty(texts.lengths.max(initial=0) + 2, np.int64)
+        firsts, counts = np.empty((2, len(texts)), np.int64)
+        settings = scanner(texts, VISIBLE)[0], tuple(self)
+        found = letters, offsets, firsts, counts, tuple(room.words)
+        split_characters(texts.letters, texts.begins, texts.ends, *settings, *found)
+        return Tokens(letters, firsts, counts, *room.words)
 
 
 def scanner(texts: EncodedTexts, runs: Runs) -> tuple[np.ndarray, tuple[bool, bool, int]]:

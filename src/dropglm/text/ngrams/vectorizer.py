@@ -81,7 +81,7 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         Words to drop before n-grams are formed.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         N-grams of words, of characters, or of characters within words, as in scikit-learn; or a function from
-        a document to the list of its n-grams. Only words are fast.
+        a document to the list of its n-grams, which is slow.
     preprocessor : callable or None, default=None
         Function that replaces the conversion to lower case and the removal of HTML tags and accents.
     tokenizer : callable or None, default=None
