@@ -47,10 +47,11 @@ from dropglm.text.classifier import TextClassifier
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.analysis import check_texts
-from dropglm.text.training import GRID, MANY_CLASSES, NGRAM_WEIGHTS, SMALL_GRID, vectorizer_of
+from dropglm.text.training import NGRAM_WEIGHTS, vectorizer_of
 
 # Other settings are those of TextClassifier with few labels.
 L2 = (0.1, 0.01)
+DROPOUT, L2_WEIGHTS = 0.5, "uniform"
 ROUNDS = 2
 # The relative norm of the gradient: the objective is within about 1e-4 of its minimum.
 TOL = 1e-2
@@ -68,8 +69,6 @@ class RefitSettings(NamedTuple):
     ----------
     n_labels : int
         Number of labels when they were chosen.
-    many_classes : bool
-        Whether there were more than ten classes: how l2 is spread over the n-grams depends on it.
     l2 : float
     first : Blend or None
         The factors t₀ and c₀; None means the means of their priors.
@@ -78,15 +77,13 @@ class RefitSettings(NamedTuple):
     """
 
     n_labels: int
-    many_classes: bool
     l2: float = L2[-1]
     first: Blend | None = None
     rounds: tuple[Blend | None, ...] = (None,)
 
     def serve(self, labeled: "LabeledTexts") -> bool:
         """Return whether these settings can be used again, for about as many labels."""
-        n, many = len(labeled.y), len(labeled.classes) > MANY_CLASSES
-        return self.n_labels < GROWTH * n < GROWTH**2 * self.n_labels and self.many_classes == many
+        return self.n_labels < GROWTH * len(labeled.y) < GROWTH**2 * self.n_labels
 
 
 class LabeledTexts(NamedTuple):
@@ -163,7 +160,7 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSetti
 
     If every class has a single text, none can be held out, and the settings are the means of the priors.
     """
-    settings = RefitSettings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
+    settings = RefitSettings(len(labeled.y))
     if np.bincount(labeled.y).max() < 2:
         return settings, None
     search = LogisticRegressionCV(
@@ -179,13 +176,12 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSetti
 
 
 def _fixed_settings(pool: "TextPool", labeled: LabeledTexts) -> dict[str, Any]:
-    """Return the settings that are not chosen: dropout and the weights of l2 of ``TextClassifier``."""
-    grid = SMALL_GRID if len(labeled.classes) > MANY_CLASSES else GRID
-    rule, n_latent_blocks = grid["l2_weights"], len(pool.features.blocks) - 1
+    """Return the settings that are not chosen, since a choice takes time: one of those of each kind."""
+    n_latent_blocks = len(pool.features.blocks) - 1
     return {
-        "dropout": PerBlock(grid["dropout"], *[0.0] * n_latent_blocks),
-        "l2_weights": PerBlock(rule, *[LATENT_L2_WEIGHTS[rule]] * n_latent_blocks),
-        "discount": grid["discount"],
+        "dropout": PerBlock(DROPOUT, *[0.0] * n_latent_blocks),
+        "l2_weights": PerBlock(L2_WEIGHTS, *[LATENT_L2_WEIGHTS[L2_WEIGHTS]] * n_latent_blocks),
+        "discount": 0.0,
         "tol": TOL,
         "n_jobs": pool.n_jobs,
     }

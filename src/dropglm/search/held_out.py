@@ -346,6 +346,18 @@ class HeldOutRows:
         held_out = times > 0
         return float(np.mean(log_p[held_out].argmax(axis=1) == self.data.y[held_out]))
 
+    def score_of_shares(self) -> float | None:
+        """Return the mean score of predicting the shares of the classes in a fold's training rows."""
+        if self.row_scorer is None:
+            return None
+        K, predictors = len(self.data.classes), []
+        for number, fold in enumerate(self.folds):
+            shares = np.log(np.bincount(self.data.y, self.rows.weights(number), minlength=K))
+            own = shares[1:] - shares[:1] if K == 2 else shares
+            predictors.append(np.tile(own, (len(fold.test), 1)))
+        eta = np.concatenate(predictors)
+        return float(self.scores(eta, self.row_scorer(eta, self.y)).mean())
+
     def probabilities(self, eta: np.ndarray) -> np.ndarray:
         """Return the probabilities of each labelled row when it was held out; NaN if it never was."""
         total, times = self._log_probabilities(eta)

@@ -74,6 +74,19 @@ def standard_error(scores: Iterable[float], independent: int | None = None) -> f
     return float(np.std(found, ddof=1) / np.sqrt(independent or n)) if n > 1 else None
 
 
+def wilson_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Return Wilson's interval of a share, by default with 95 % confidence.
+
+    Examples
+    --------
+    >>> [round(bound, 3) for bound in wilson_interval(8, 10)]
+    [0.49, 0.943]
+    """
+    p, correction = hits / n, 1.0 + z * z / n
+    centre, half = p + z * z / (2 * n), z * np.sqrt(p * (1.0 - p) / n + z * z / (4 * n * n))
+    return float((centre - half) / correction), float((centre + half) / correction)
+
+
 def standard_error_of_rows(scores: np.ndarray, shares: np.ndarray, independent: float | None = None) -> float:
     """Return the standard error of the mean score of rows with these shares, which add up to 1.
 

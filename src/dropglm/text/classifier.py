@@ -181,6 +181,7 @@ class TextClassifier(TextModel):
     norm: str | None = "l2"
     idf_power: float = 1.0
     ngram_weight: Any = None
+    characters: Any = (3, 4)
     analyzer: Any = "word"
     stop_words: Any = None
     strip_accents: Any = None
@@ -307,5 +308,7 @@ class TextClassifier(TextModel):
         model = LogisticRegression(**{name: getattr(fitted.model, name) for name in CHOSEN})
         model._set_fitted(**vars(fitted.model) | {"coef_": np.ascontiguousarray(fitted.model.coef_)})
         vectorizer = as_estimator(fitted.vectorizer, NgramVectorizer)
-        classifier._fitted = FittedTextModel(vectorizer, model, None, fitted.summary, fitted.head)
+        classifier._fitted = FittedTextModel(
+            vectorizer, model, None, fitted.summary, fitted.head, fitted.characters
+        )
         return classifier

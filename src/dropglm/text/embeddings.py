@@ -346,18 +346,22 @@ class EmbeddingHead:
         return cls(fingerprint, mean, coef)
 
 
-class ModelWithHead(LogisticPredictions):
-    """The sum of a fitted model of n-grams and a head; its X is a pair (features, embeddings)."""
+class ModelWithHeads(LogisticPredictions):
+    """The sum of a fitted model of n-grams and of heads; its X are the features of each, n-grams first.
 
-    def __init__(self, model: LogisticPredictions, head: EmbeddingHead) -> None:
-        self.model, self.head = model._snapshot(), head
+    Heads, of embeddings or of characters, have a method ``predictors``.
+    """
+
+    def __init__(self, model: LogisticPredictions, heads: Sequence[Any]) -> None:
+        self.model, self.heads = model._snapshot(), heads
         self.classes_, self.multi_class_ = self.model.classes_, self.model.multi_class_
         self.coef_, self.intercept_ = self.model.coef_, self.model.intercept_
         self.n_features_in_ = self.model.n_features_in_
 
     def _predictors(self, X: Any) -> np.ndarray:
-        features, E = X
-        return self.model._predictors(features) + self.head.predictors(E)
+        features, *others = X
+        parts = (head.predictors(own) for head, own in zip(self.heads, others, strict=True))
+        return sum(parts, self.model._predictors(features))
 
 
 def refuse_embeddings(given: Any) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.core.predictions import LogisticPredictions
-from dropglm.text.embeddings import ModelWithHead
 
 if TYPE_CHECKING:
+    from dropglm.text.characters import CharacterHead
+    from dropglm.text.embeddings import EmbeddingHead
     from dropglm.text.ngrams.features import NgramFeatures
     from dropglm.text.ngrams.hashed import HashedFeatures
 
@@ -368,7 +369,12 @@ def listed(words: Sequence[str]) -> str:
 
 
 def explain_text(
-    vectorizer: "NgramFeatures | HashedFeatures", model: LogisticPredictions, text: str, row: Any
+    vectorizer: "NgramFeatures | HashedFeatures",
+    model: LogisticPredictions,
+    text: str,
+    row: Any,
+    characters: "CharacterHead | None" = None,
+    head: "EmbeddingHead | None" = None,
 ) -> Explanation:
     """Explain the prediction for one text.
 
@@ -379,10 +385,22 @@ def explain_text(
         A fitted model.
     text : str
     row : sparse matrix of shape (1, d)
-        The features of the text; if the model is a ``ModelWithHead``, a pair of them and the embedding.
+        The features of the text; if the model has heads, a tuple of them and of the features of the heads.
+    characters : CharacterHead, optional
+        The model's n-grams of characters, which are added to their words.
+    head : EmbeddingHead, optional
+        The model's coefficients of the embedding, the last of the features.
     """
     columns, values, names, unknown = vectorizer._describe(text)
     coef, intercept = model._coefficients_at(columns) * values, np.atleast_1d(model.intercept_)[:, None]
+    if characters is not None:
+        by_word = characters.by_word(text, vectorizer.tokenize)
+        unknown = [word for word in unknown if word not in by_word]
+        more = [word for word in by_word if word not in names]
+        coef = np.hstack([coef, np.zeros((len(coef), len(more)))])
+        names, values = [*names, *more], np.append(values, np.zeros(len(more)))
+        for word, own in by_word.items():
+            coef[:, names.index(word)] += own
     predictors = np.atleast_2d(model.decision_function(row)).T
     by_class, base, scores = (
         np.array(list(weights_by_class(weights, model.multi_class_)))
@@ -397,8 +415,8 @@ def explain_text(
         Contribution(names[j], float(weights[j]), float(values[j]), by_class[:, j].tolist()) for j in order
     ]
     embedding = None
-    if isinstance(model, ModelWithHead):
-        share = model.head.predictors(row[1]).T
+    if head is not None:
+        share = head.predictors(row[-1]).T
         shares = [float(one[0]) for one in weights_by_class(share, model.multi_class_)]
         embedding = EmbeddingContribution(float(weights_between(share, first, second)[0]), shares)
     labels = model.classes_.tolist()

@@ -124,6 +124,7 @@ SELECTION = {
     "max_features": none_or(whole(1)),
 }
 SEARCH = {
+    "characters": none_or(several(whole(1, MAX_NGRAM), 2, 2)),
     "ngram_weight": CANDIDATES,
     "tune": FLAG,
     "dropout": CANDIDATES,
@@ -164,7 +165,9 @@ SUMMARY = Record(
                 "l2": number(0.0),
                 "l2_weights": either(TEXT, number()),
                 **dict.fromkeys(("discount", "scale", "naive_bayes", "ngram_weight"), none_or(number())),
-            }
+                **dict.fromkeys(("words", "characters"), none_or(number())),
+            },
+            optional=("words", "characters"),
         ),
         "search": Record(
             {
@@ -172,9 +175,12 @@ SUMMARY = Record(
                 **dict.fromkeys(("folds", "points", "within", "never_held_out"), whole()),
                 "score": number(),
                 "standard_error": none_or(number()),
+                "score_of_shares": none_or(number()),
                 "accuracy": number(),
+                "accuracy_interval": several(number(0.0, 1.0), 2, 2),
                 "l2_at_edge": FLAG,
             },
+            optional=("score_of_shares", "accuracy_interval"),
             or_none=True,
         ),
         "iterations": whole(),
@@ -194,7 +200,9 @@ SUMMARY = Record(
             },
             or_none=True,
         ),
-    }
+        "characters": whole(),
+    },
+    optional=("characters",),
 )
 VOCABULARY = Record(
     {
@@ -213,7 +221,17 @@ EMBEDDING = Record(
         "fingerprint": Record(
             {"dimension": whole(1), "name": none_or(TEXT), "probes": none_or(array("float32", 2))}
         ),
-    }
+    },
+    or_none=True,
+)
+CHARACTERS = Record(
+    {
+        "ngram_range": several(whole(1, MAX_NGRAM), 2, 2),
+        "n_texts": whole(),
+        "vocabulary": VOCABULARY,
+        "coef": array(FLOATS, 2),
+    },
+    or_none=True,
 )
 COLUMNS = Record({"text": none_or(TEXT), "label": none_or(TEXT)})
 
@@ -229,10 +247,11 @@ TEXT_CLASSIFIER = Record(
         "n_texts": whole(),
         "ngram_weight": number(0.0),
         "vocabulary": VOCABULARY,
+        "characters": CHARACTERS,
         "embedding": EMBEDDING,
         "columns": COLUMNS,
     },
-    optional=("embedding",),
+    optional=("characters", "embedding"),
 )
 ONLINE_TEXT_CLASSIFIER = Record(
     {

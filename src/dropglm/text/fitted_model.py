@@ -17,7 +17,8 @@ from dropglm.base import checks, model_files
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Record
 from dropglm.core.predictions import FittedLogistic, LogisticPredictions
-from dropglm.text.embeddings import EmbeddingHead, ModelWithHead, as_array, refuse_embeddings
+from dropglm.text.characters import CharacterHead
+from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, refuse_embeddings
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
 from dropglm.text.ngrams.analysis import check_texts
@@ -78,6 +79,7 @@ class Summary:
     converged: bool
     embedding: dict[str, Any] | None = None
     unlabeled_effect: dict[str, Any] | None = None
+    characters: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -305,7 +307,7 @@ class AnyTextModel:
         fitted = self._fitted_model()
         given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
         model, row = fitted._model_and_features([text], given)
-        return explain_text(fitted.vectorizer, model, text, row)
+        return explain_text(fitted.vectorizer, model, text, row, fitted.characters, fitted.head)
 
 
 @dataclass(eq=False, repr=False)
@@ -324,6 +326,8 @@ class FittedTextModel(AnyTextModel):
         The data, the chosen settings and their score; None if ``summary_`` computes them.
     head : EmbeddingHead or None
         The coefficients of embeddings, if the model uses them.
+    characters : CharacterHead or None
+        The n-grams of characters and their coefficients, if the model uses them.
 
     Attributes
     ----------
@@ -344,6 +348,7 @@ class FittedTextModel(AnyTextModel):
     search: "LogisticRegressionCV | None" = None
     summary: Any = None
     head: EmbeddingHead | None = None
+    characters: CharacterHead | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     text_column_: str | None = None
     label_column_: str | None = None
@@ -365,14 +370,20 @@ class FittedTextModel(AnyTextModel):
         return self.head is not None and self.embedder is None
 
     def _model_and_features(self, X: Iterable[str], embeddings: Any) -> tuple[LogisticPredictions, Any]:
-        """Return the linear model and the features of the texts, with embeddings if it uses them."""
+        """Return the linear model and the features of the texts, with characters and embeddings if used."""
         if self.head is None:
             refuse_embeddings(embeddings)
+        heads: list[Any] = [head for head in (self.characters, self.head) if head is not None]
+        if not heads:
             return self.model, self._features(X)
         texts = check_texts(X)
-        features = self._features(texts)
-        E = self.head.embeddings(texts, embeddings, self.embedder, shown=bool(self.verbose))
-        return ModelWithHead(self.model, self.head), (features, E)
+        features = [self._features(texts)]
+        if self.characters is not None:
+            features.append(self.characters.features(texts, self.n_jobs))
+        if self.head is not None:
+            shown = bool(self.verbose)
+            features.append(self.head.embeddings(texts, embeddings, self.embedder, shown=shown))
+        return ModelWithHeads(self.model, heads), tuple(features)
 
     def _features(self, X: Iterable[str]) -> Any:
         """Return the feature matrix of the texts."""
@@ -425,7 +436,9 @@ class FittedTextModel(AnyTextModel):
             "ngram_weight": float(self.vectorizer.ngram_weight),
             "vocabulary": self.vectorizer.ngrams_._to_state(),
             "columns": self._columns(),
-        } | ({} if self.head is None else {"embedding": self.head.to_state()})
+            "embedding": None if self.head is None else self.head.to_state(),
+            "characters": None if self.characters is None else self.characters.to_state(),
+        }
 
     def _columns(self) -> dict[str, str | None]:
         return {"text": self.text_column_, "label": self.label_column_}
@@ -447,8 +460,11 @@ class FittedTextModel(AnyTextModel):
         coef = np.asfortranarray(coef)
         model = FittedLogistic(classes, coef, intercept, state["multi_class"], d)
         vars(model).update(state["chosen"])  # for estimators, and for another file
-        head = EmbeddingHead.from_state(state["embedding"], rows) if "embedding" in state else None
-        fitted = cls(vectorizer, model, None, Summary(**state["summary"]), head, settings)
+        embedding, characters = state.get("embedding"), state.get("characters")
+        fitted = cls(vectorizer, model, None, Summary(**state["summary"]), settings=settings)
+        fitted.head = None if embedding is None else EmbeddingHead.from_state(embedding, rows)
+        if characters is not None:
+            fitted.characters = CharacterHead.from_state(characters, vectorizer, rows)
         return fitted._with_columns(state)
 
     def _with_columns(self, state: dict[str, Any]) -> Self:

@@ -122,6 +122,12 @@ class OnlineTextModel(FittedTextModel):
         """Return a model with the n-grams and coefficients of another one, to continue from."""
         if fitted.head is not None:
             raise InputError("The classifier was trained with embeddings, which an online model cannot use.")
+        if fitted.characters is not None:
+            raise InputError(
+                "The classifier counts n-grams of characters, which an online model cannot learn; train it "
+                "with characters=None.",
+                "characters",
+            )
         model._start_from(fitted.model)
         return cls(fitted.vectorizer, model, counts=np.zeros(len(fitted.classes_), np.int64))
 

@@ -32,13 +32,19 @@ from dropglm.text.blocks_beside_ngrams import (
     scaled,
     with_embeddings,
 )
+from dropglm.text.characters import within_budget
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
 from dropglm.text.labels import check_text_labels
 from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.merged_counts import NgramCounts
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.training import TrainingTexts, check_text_settings, vectorizer_of
+from dropglm.text.training import (
+    TrainingTexts,
+    character_vectorizer_of,
+    check_text_settings,
+    vectorizer_of,
+)
 
 
 class TextRows(NamedTuple):
@@ -62,6 +68,7 @@ class TextCounts(NamedTuple):
     ngrams: NgramCounts
     labels: Counter[Any]  # number of texts of each class
     sizes: tuple[int, ...]  # number of texts of each partition
+    characters: tuple[int, ...]  # number of characters of each partition
     embedded: int  # number of partitions whose embeddings were given
 
     def __add__(self, other: Any) -> "TextCounts":
@@ -105,13 +112,14 @@ class TextsInPartitions(TrainingTexts):
         labeled.clear()
         unlabeled.clear()
 
+        self._classifier = classifier
         self._counter = vectorizer_of(classifier, 1.0).set_params(n_jobs=None, verbose=0)
         self._counter._check()
         self._settings = {"n_jobs": classifier.n_jobs, "verbose": classifier.verbose}
         shown = bool(classifier.verbose)
         with Progress(f"Counting the n-grams of {len(self._texts):,} partitions", is_stage=True, shown=shown):
             total: TextCounts = engine.total(count, self._texts, self._counter, add)
-        self._ngrams, self.class_counts, self._sizes, embedded = total
+        self._ngrams, self.class_counts, self._sizes, self._characters, embedded = total
         if not self.class_counts:
             raise InputError("No partition has a text with a label.")
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
@@ -130,12 +138,33 @@ class TextsInPartitions(TrainingTexts):
     def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
         """Return a vectorizer of all texts, and the partitions with their matrices."""
         vectorizer = clone(self._counter).set_params(ngram_weight=ngram_weight).fit_counts(self._ngrams)
+        return self._to_matrices(vectorizer, self._texts, last=last)
+
+    def vectorize_characters(self) -> tuple[NgramVectorizer, Any] | None:
+        """Return a vectorizer of characters, and the matrices of partitions that are within the budget."""
+        first = self._first_unlabeled
+        m = within_budget(sum(self._characters[:first]), self._characters[first:])
+        if m is None:
+            return None
+        texts = self._texts[: first + m]
+        counter = character_vectorizer_of(self._classifier).set_params(n_jobs=None, verbose=0)
+        try:
+            vectorizer = counter.fit_counts(self.engine.total(count_ngrams, texts, counter, add))
+        except InputError:  # no n-gram of characters is in two texts
+            return None
+        self._texts.clear()
+        return self._to_matrices(vectorizer, texts, last=True)
+
+    def _to_matrices(
+        self, vectorizer: NgramVectorizer, texts: list[Any], *, last: bool
+    ) -> tuple[NgramVectorizer, Any]:
+        """Return a fitted vectorizer, and partitions with the matrices of their texts."""
         shown = bool(self._settings["verbose"])
-        with Progress(f"Vectorizing {len(self._texts):,} partitions", is_stage=True, shown=shown):
-            matrices = self.engine.keep(to_matrix, self._texts, vectorizer)
+        with Progress(f"Vectorizing {len(texts):,} partitions", is_stage=True, shown=shown):
+            matrices = self.engine.keep(to_matrix, texts, vectorizer)
             totals = self.engine.total(value_totals, matrices, None, add_sums)
         if last:
-            self._texts.clear()
+            texts.clear()
         different, self._squared_norm = totals.numbers
         vectorizer.ngrams_._record_totals(totals.dense()[:, 0], bool(different))
         labeled = matrices[: self._first_unlabeled]
@@ -205,7 +234,13 @@ class Embedded(NamedTuple):
 def count(part: TextRows, vectorizer: NgramVectorizer) -> TextCounts:
     """Return what a partition contains."""
     labels = Counter([] if part.y is None else part.y.tolist())
-    return TextCounts(vectorizer.count(part.X), labels, (len(part.X),), int(part.embeddings is not None))
+    sizes, characters = (len(part.X),), (sum(map(len, part.X)),)
+    return TextCounts(vectorizer.count(part.X), labels, sizes, characters, int(part.embeddings is not None))
+
+
+def count_ngrams(part: TextRows, vectorizer: NgramVectorizer) -> NgramCounts:
+    """Return the n-grams of a partition."""
+    return vectorizer.count(part.X)
 
 
 def embed_texts(part: TextRows, embedder: Any) -> TextRows:

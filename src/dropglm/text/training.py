@@ -2,6 +2,9 @@
 
 Texts are in memory or in partitions (``partitioned.py``); the fit sees them through ``TrainingTexts``.
 
+There are two models, one of words and one of n-grams of characters, each with settings of its own. Their
+predictors, and the shares of the classes, are combined as far as this helps held-out texts.
+
 The summary also says what unlabelled texts bring. The model without them has the same n-grams and the same
 folds. It is among the candidates of every search, unless the user asks for a positive discount or for l2
 weights that count unlabelled texts.
@@ -11,6 +14,8 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -19,15 +24,16 @@ import numpy as np
 from dropglm.base import checks
 from dropglm.base.blocks import PerBlock
 from dropglm.base.errors import InputError, InputTypeError, stacklevel
+from dropglm.base.gpu_arrays import to_host
 from dropglm.base.progress import Progress, begin_stage
 from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.blend import PRIORS
+from dropglm.search.blend import PRIORS, Combination
 from dropglm.search.held_out import FOLDS, repeats_of
-from dropglm.search.scoring import check_scorer_name, standard_error
+from dropglm.search.scoring import check_scorer_name, standard_error, wilson_interval
 from dropglm.search.search import SURVIVING, Search, is_grid
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
@@ -36,7 +42,8 @@ from dropglm.text.blocks_beside_ngrams import (
     set_embedding_values,
     with_embeddings,
 )
-from dropglm.text.embeddings import Scaling, check_embeddings, embed
+from dropglm.text.characters import CharacterHead, character_settings, check_characters, within_budget
+from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
 from dropglm.text.labels import warn_about_classes
 from dropglm.text.ngrams.counting import row_range
@@ -44,16 +51,13 @@ from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
 
 # The settings where the user gives no value; several values are tuned. Predictors are blended with those of
-# naive Bayes, so a coarse grid is enough. With many classes, naive-Bayes weights of l2 cost 0.9 points of
-# accuracy (20 newsgroups, 1,000 labels).
+# naive Bayes, so a coarse grid is enough.
 GRID: dict[str, Any] = {
-    "dropout": 0.5,
+    "dropout": (0.5, 0.0),
     "l2": (1.0, 0.1, 0.01),
-    "l2_weights": "naive_bayes",
+    "l2_weights": ("naive_bayes", "uniform"),
     "discount": 0.0,
 }
-SMALL_GRID: dict[str, Any] = GRID | {"l2": (1.0, 0.1), "l2_weights": "uniform"}
-MANY_CLASSES = 10
 # Without tuning. On rows of length 1, l2 = 1 is far too strong (82.9 instead of 85.1 % with 1,000 labels).
 UNTUNED: dict[str, Any] = {"dropout": 0.5, "l2": 0.01, "l2_weights": "uniform", "discount": 0.0}
 # With 50 to 1,000 labels, a weight of 1 instead of 0.5 costs up to 4 points of accuracy (news4). With 8,000
@@ -71,7 +75,7 @@ def ngram_weights_of(classifier: Any, class_counts: np.ndarray) -> tuple[float, 
             raise InputError("ngram_weight is an empty grid; give at least one value.")
         return values
     _, longest = vectorizer_of(classifier, NGRAM_WEIGHTS[0])._check()
-    many = class_counts.sum() > MANY_TEXTS and len(class_counts) <= MANY_CLASSES
+    many = class_counts.sum() > MANY_TEXTS
     tuned = isinstance(estimator_of(classifier, class_counts), LogisticRegressionCV)
     return NGRAM_WEIGHTS if tuned and many and longest > 1 else NGRAM_WEIGHTS[:1]
 
@@ -118,6 +122,19 @@ def vectorizer_of(classifier: Any, ngram_weight: float) -> NgramVectorizer:
     return NgramVectorizer(**settings)
 
 
+def character_vectorizer_of(classifier: Any) -> NgramVectorizer:
+    """Return a vectorizer of characters with the settings of a classifier, which has not seen any texts."""
+    return NgramVectorizer(**character_settings(classifier, classifier.characters))
+
+
+def uses_characters(classifier: Any) -> bool:
+    """Return whether there is a model of characters, unless the texts are too long."""
+    words = isinstance(classifier.analyzer, str) and classifier.analyzer == "word"
+    return (
+        classifier.characters is not None and words and classifier.calibrate and classifier.embedder is None
+    )
+
+
 def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
     """Return the estimator to fit: one with cross-validation if there are settings to choose."""
     given = {name: getattr(classifier, name) for name in GRID if getattr(classifier, name) is not None}
@@ -130,9 +147,8 @@ def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegressio
         fixed = {name: value for name, value in shared.items() if name not in GRID}
         single = {name: value for name, value in given.items() if not is_grid(name, value)}
         return LogisticRegression(**fixed | UNTUNED | single)
-    grid = SMALL_GRID if len(class_counts) > MANY_CLASSES else GRID
     shared = classifier._settings_shared_with(LogisticRegressionCV)
-    return LogisticRegressionCV(**shared | grid | given, extend_l2=classifier.l2 is None)
+    return LogisticRegressionCV(**shared | GRID | given, extend_l2=classifier.l2 is None)
 
 
 def check_text_settings(classifier: Any) -> None:
@@ -150,6 +166,7 @@ def check_text_settings(classifier: Any) -> None:
     for name in ("n_latent", "rounds"):
         checks.whole_number(getattr(classifier, name), name)
         checks.not_negative(getattr(classifier, name), name)
+    check_characters(classifier.characters)
     check_scorer_name(classifier.scoring)
 
 
@@ -176,6 +193,10 @@ class TrainingTexts(ABC):
 
         ``last`` says that the texts are not going to be vectorized again.
         """
+
+    @abstractmethod
+    def vectorize_characters(self) -> tuple[NgramVectorizer, Any] | None:
+        """Return a vectorizer of characters of the texts, and their features; None if they are too long."""
 
     @abstractmethod
     def latent_prior(
@@ -255,11 +276,31 @@ class TextsInMemory(TrainingTexts):
         begin_stage("Weighting n-grams")
         counter, counts = self._counted
         vectorizer, X = counter._with_ngram_weight(counts, ngram_weight)
+        if last:
+            self._counted = None
+        return vectorizer, self._split(vectorizer, X)
+
+    def vectorize_characters(self) -> tuple[NgramVectorizer, Any] | None:
+        """Return a vectorizer of characters, and the rows of all texts that are within the budget."""
+        sizes = [len(text) for text in self.texts]
+        m = within_budget(sum(sizes[: self.n]), sizes[self.n :])
+        if m is None:
+            return None
+        begin_stage("Counting characters")
+        vectorizer = character_vectorizer_of(self.classifier)
+        try:
+            X = vectorizer.fit_transform(self.texts[: self.n + m])
+        except InputError:  # no n-gram of characters is in two texts
+            return None
+        return vectorizer, self._split(vectorizer, X)
+
+    def _split(self, vectorizer: NgramVectorizer, X: Any) -> list[Any]:
+        """Return the labelled, unlabelled and all rows, and record what a summary needs of them."""
         vectorizer.ngrams_._record_totals(*column_totals(X))
-        n, m = self.n, self.n_unlabeled
+        n, last = self.n, X.shape[0]
         labeled = row_range(X, 0, n)
         self._held_out_scale = vectorizer._held_out_scale(labeled)
-        return vectorizer, [labeled, row_range(X, n, n + m) if m else None, X]
+        return [labeled, row_range(X, n, last) if last > n else None, X]
 
     def latent_prior(
         self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
@@ -295,6 +336,12 @@ class Attempt(NamedTuple):
     searched: Search | None
 
     @property
+    def search(self) -> Search:
+        """The search, of settings that are tuned."""
+        assert self.searched is not None
+        return self.searched
+
+    @property
     def latent_powers(self) -> tuple[float, ...]:
         """The latent features, as in ``LatentPrior``, of settings within one standard error of the best."""
         if self.prior is None or self.searched is None:
@@ -311,18 +358,22 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     labels this saves a fifth of the whole time.
     """
     warn_about_classes(texts.class_counts)
-    return _finish(_best_attempt(classifier, texts), texts)
+    words = _best_attempt(classifier, texts)
+    searched = words.searched
+    characters = None if searched is None else _attempt_characters(classifier, texts, searched)
+    return _finish(words, characters, texts)
 
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
     """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
     weights = ngram_weights_of(classifier, np.array([*texts.class_counts.values()]))
-    best = _attempt(classifier, texts, weights[0], last=len(weights) == 1)
+    again = uses_characters(classifier)  # texts are then vectorized once more
+    best = _attempt(classifier, texts, weights[0], last=len(weights) == 1 and not again)
     powers = best.latent_powers
     for number, ngram_weight in enumerate(weights[1:], start=2):
         if best.searched is None:
             break
-        is_last, rival = number == len(weights), best.searched
+        is_last, rival = number == len(weights) and not again, best.searched
         other = _attempt(classifier, texts, ngram_weight, powers, last=is_last, rival=rival)
         if other.searched is not None and other.searched.score > best.searched.score:
             best = other
@@ -357,13 +408,34 @@ def _attempt(
     if tuned:
         # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
         priors = PRIORS if prior is not None and texts.embeddings is None else None
-        searched = estimator._search_rows(rows, rival=rival, priors=priors)
+        stepwise = all(getattr(classifier, name) is None for name in GRID)
+        searched = estimator._search_rows(rows, rival=rival, priors=priors, stepwise=stepwise)
     return Attempt(vectorizer, estimator, rows, prior, searched)
 
 
-def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedTextModel:
-    """Fit the chosen settings to all texts."""
-    vectorizer, estimator, rows, prior, searched = attempt
+def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Search) -> Attempt | None:
+    """Return the n-grams of characters and the search on them; None if there are none.
+
+    Noise and l2 weights are those that were chosen for words, unless the user has given some.
+    """
+    found = texts.vectorize_characters() if uses_characters(classifier) else None
+    if found is None:
+        return None
+    vectorizer, features = found
+    estimator = estimator_of(classifier, np.array([*texts.class_counts.values()]))
+    chosen = words.grid[words.best_number].params
+    for name in ("dropout", "l2_weights"):
+        if getattr(classifier, name) is None:
+            value = chosen[name]
+            estimator.set_params(**{name: value.values[0] if isinstance(value, PerBlock) else value})
+    rows = texts.rows(estimator, features)
+    stepwise = classifier.l2 is None
+    return Attempt(vectorizer, estimator, rows, None, estimator._search_rows(rows, stepwise=stepwise))
+
+
+def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) -> FittedTextModel:
+    """Fit the chosen settings to all texts, and combine the models of words and characters."""
+    vectorizer, estimator, rows, prior, searched = words
     begin_stage("Final fit")
     search = None if searched is None else estimator._finish(searched)
     model, head = estimator._fit_to(rows) if search is None else search.best_estimator_, None
@@ -375,15 +447,48 @@ def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedTextModel:
         model, head = block.split(model)
     if prior is not None:
         model = prior.fold(model)
+
+    combined, with_characters = None, None
+    if search is not None and searched is not None and estimator.calibrate:
+        attempts = [words] if characters is None else [words, characters]
+        others = [one.estimator._finish(one.search).best_estimator_ for one in attempts[1:]]
+        combined = combination([one.search.honest for one in attempts], searched)
+        model, with_characters = _combined(combined, [model, *others], head, characters)
+        search._set_fitted(**searched.report(combined.eta))
     summary = Summary(
         texts={str(label): count for label, count in sorted(texts.class_counts.items())},
         unlabeled=texts.n_unlabeled,
-        **summary_of_model(vectorizer, model, search, texts.n_unlabeled),
-        search=None if search is None else summary_of_search(search, rows.data.classes[rows.data.y]),
+        **summary_of_model(vectorizer, model, search, texts.n_unlabeled, combined),
+        search=None if search is None else summary_of_search(search, words.search),
         embedding=embedding,
-        unlabeled_effect=effect_of(search, prior) if search and texts.n_unlabeled else None,
+        unlabeled_effect=effect_of(search, words, characters) if search and texts.n_unlabeled else None,
+        characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
     )
-    return FittedTextModel(vectorizer, model, search, summary, head)
+    return FittedTextModel(vectorizer, model, search, summary, head, with_characters)
+
+
+def combination(models: Sequence[np.ndarray], search: Search) -> Combination:
+    """Combine models with each other and with the shares of the classes, given their held-out predictors."""
+    held_out = search.held_out
+    return Combination.of(
+        models, held_out.y, held_out.weights, held_out.fold_rows, len(held_out.data.classes)
+    )
+
+
+def _combined(
+    found: Combination, models: Sequence[Any], head: EmbeddingHead | None, characters: Attempt | None
+) -> tuple[LogisticRegression, CharacterHead | None]:
+    """Return the model of words as a part of the combination, and that of characters, if it counts."""
+    model = copy(models[0])
+    model.coef_ = (found.factors[0] * model.coef_).astype(model.coef_.dtype)
+    if head is not None:
+        head.coef = (found.factors[0] * head.coef).astype(head.coef.dtype)
+    model.intercept_ = found.intercept([to_host(one.intercept_) for one in models])
+    model.multi_class_ = "multinomial"
+    if characters is None or not found.factors[1]:
+        return model, None
+    coef = to_host(models[1].coef_)
+    return model, CharacterHead(characters.vectorizer, (found.factors[1] * coef).astype(coef.dtype))
 
 
 def _short(number: float) -> float:
@@ -395,6 +500,7 @@ def summary_of_model(
     model: LogisticRegression,
     search: LogisticRegressionCV | None,
     n_unlabeled: int,
+    combined: Combination | None,
 ) -> dict[str, Any]:
     """Return the fields of a summary that concern the fitted model."""
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
@@ -408,6 +514,8 @@ def summary_of_model(
         "scale": _short(search.scale_) if search and (search.calibrate or search.naive_bayes) else None,
         "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
         "ngram_weight": float(vectorizer.ngram_weight) if vectorizer._check()[1] > 1 else None,
+        "words": None if combined is None else _short(combined.factors[0]),
+        "characters": None if combined is None or len(combined.factors) < 2 else _short(combined.factors[1]),
     }
     return {
         "features": int(model.n_features_in_),
@@ -417,41 +525,52 @@ def summary_of_model(
     }
 
 
-def summary_of_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
-    """Return the field ``search`` of a summary, given the labels."""
+def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[str, Any]:
+    """Return the field ``search`` of a summary."""
     scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
+    y, probabilities = searched.rows.data.y, search.cv_probabilities_
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = standard_error(scores, independent)
-    held_out = ~np.isnan(search.cv_probabilities_[:, 0])
-    predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
+    held_out = ~np.isnan(probabilities[:, 0])
+    right = probabilities[held_out].argmax(axis=1) == y[held_out]
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
         "points": len(means),
         "score": search.best_score_,
         "standard_error": error,
+        "score_of_shares": searched.held_out.score_of_shares(),
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
-        "accuracy": float(np.mean(predicted == y[held_out])),
+        "accuracy": float(np.mean(right)),
+        "accuracy_interval": wilson_interval(int(right.sum()), len(right)),
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
     }
 
 
-def effect_of(search: LogisticRegressionCV, prior: LatentPrior | None) -> dict[str, Any]:
+def effect_of(search: LogisticRegressionCV, words: Attempt, characters: Attempt | None) -> dict[str, Any]:
     """Return the field ``unlabeled_effect`` of a summary."""
-    table = search.cv_results_
-    means = table["mean_test_score"]
-    without = [
-        row
-        for row, params in enumerate(table["params"])
-        if not _uses_unlabeled(params, prior) and not np.isnan(means[row])
+    prior, searched = words.prior, words.search
+    complete = [
+        k for k, outcome in enumerate(searched.outcomes) if len(outcome.fits) == len(searched.rows.folds)
     ]
-    best = max(without, key=lambda row: means[row], default=None)
+    without = [k for k in complete if not _uses_unlabeled(searched.grid[k].params, prior)]
+    best = max(without, key=lambda k: searched.outcomes[k].scores.mean(), default=None)
+    score, accuracy = None, None
+    if best is not None:
+        models = [searched.honest_predictors(best)]
+        if characters is not None:
+            models.append(characters.search.honest_predictors(characters.search.best_number))
+        eta = combination(models, searched).eta if search.calibrate else models[0]
+        found = searched.report(eta)
+        score, probabilities = found["best_score_"], found["cv_probabilities_"]
+        held_out = ~np.isnan(probabilities[:, 0])
+        accuracy = float(np.mean(probabilities[held_out].argmax(axis=1) == searched.rows.data.y[held_out]))
     latent = None if prior is None else prior.chosen(search.l2_weights_)
     return {
-        "score_without": None if best is None else float(means[best]),
-        "accuracy_without": None if best is None else float(table["accuracy"][best]),
+        "score_without": score,
+        "accuracy_without": accuracy,
         "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].width,
         "rare_words": prior is not None and latent is not None and prior.powers[latent] > 0.0,
         "rounds": len(search.rounds_),
