@@ -112,3 +112,15 @@ def test_buffers_are_used_again():
     tokens = tokenizer.split(["b"], room)
     assert room.words is before
     assert tokens.counts.tolist() == [5]
+
+
+@pytest.mark.parametrize("name", ["", "ab"])
+def test_loaded_features_list_no_ngrams_that_are_longer_than_all_of_the_vocabulary(name):
+    """An empty n-gram, which no text has, is possible in a damaged file."""
+    given = features.Vocabulary._from_names([name], 1)
+    state = given._with_counts(np.ones(1))._to_state()
+    settings = {"analyzer": "char_wb", "ngram_range": (2, 50)}
+    loaded = features.NgramFeatures._from_state(settings, state, 1)
+    assert loaded.ngram_range[1] == max(1, len(name))
+    found = loaded.transform(["ab", "", "xabx ab", "é"])
+    assert found.toarray().ravel().tolist() == ([0, 0, 0, 0] if name == "" else [1, 0, 1, 0])

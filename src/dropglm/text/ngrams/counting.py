@@ -73,7 +73,11 @@ def equal_strings(letters, start, stop, others, begin, end):
 
 @kernel_helper
 def token_slot(letters, start, stop, key, slots, keys, known, ends):
-    """Return the slot of this token, or the free slot where it belongs."""
+    """Return the slot of this token, or the free slot where it belongs.
+
+    Loops call ``pair_slot`` for the keys that are the tokens themselves: this function counts references to
+    its arrays, which takes longer than to find the slot.
+    """
     slot = first_slot(key, slots)
     while slots[slot] != FREE:
         found = slots[slot]
@@ -87,7 +91,7 @@ def token_slot(letters, start, stop, key, slots, keys, known, ends):
 
 @kernel_helper
 def pair_slot(key, slots, keys):
-    """Return the slot of this pair, or the free slot where it belongs."""
+    """Return the slot of this pair, or of a token whose key is not negative, or the free slot for it."""
     slot = first_slot(key, slots)
     while slots[slot] != FREE and keys[slots[slot], KEY] != key:
         slot = (slot + 1) & (len(slots) - 1)
@@ -160,7 +164,10 @@ def count_texts(
                 key = token_keys[q]
                 if key < 0 or keys[p - begin] != key:
                     begins, stops = token_starts[q], token_stops[q]
-                    slot = token_slot(letters, begins, stops, key, slots, nodes, known, ends)
+                    if key >= 0:
+                        slot = pair_slot(key, slots, nodes)
+                    else:
+                        slot = token_slot(letters, begins, stops, key, slots, nodes, known, ends)
                     if slots[slot] == FREE:
                         node = add_node(key, nodes, size, slots, slot)
                         for j in range(stops - begins):
@@ -265,8 +272,12 @@ def find_texts(
                 q, node = first + p, fetched[p - begin]
                 key = token_keys[q]
                 if node != FREE and (key < 0 or keys[node, KEY] != key):
-                    begins, stops = token_starts[q], token_stops[q]
-                    node = np.int64(slots[token_slot(letters, begins, stops, key, slots, keys, known, ends)])
+                    if key >= 0:
+                        slot = pair_slot(key, slots, keys)
+                    else:
+                        begins, stops = token_starts[q], token_stops[q]
+                        slot = token_slot(letters, begins, stops, key, slots, keys, known, ends)
+                    node = np.int64(slots[slot])
                 heads[p] = tails[p] = node
                 codes[place] = node
                 place += shortest == 1 and node != FREE

@@ -420,7 +420,7 @@ class NgramFeatures(TextAnalysis):
         features._set_vocabulary(ngrams, max(1, n_texts, int(ngrams.document_counts.max())))
         if features.analyzer != "word":
             # Longer n-grams of characters cannot be in the vocabulary; listing them would take memory.
-            longest = max(map(len, ngrams._words))
+            longest = max(1, *map(len, ngrams._words))
             shortest, most = features.ngram_range
             features.ngram_range = (min(shortest, longest), min(most, longest))
         # The hash tables of the words, and of stop words, are built now: chosen words could have the same

@@ -277,18 +277,19 @@ def text_characters(letters, p, end, classes, settings, out, q, offsets, starts,
     first = c = 0  # numbers of the first character of this word, and of the next one
     recent = np.uint64(SPACE)  # the last eight bytes that were written
     if within:
-        p = after_spaces(letters, p, end, classes)
         offsets[0], out[q], c, q = q, SPACE, 1, q + 1
     while p < end or (within and first < c - 1):
         is_space, after = True, p
         if p < end:
             code, after = decode(letters, p)
             is_space = classes[code] != 1
-        is_blank = is_space & within
-        if is_space:
+        ends_word = is_blank = is_space & within
+        if ends_word and first == c - 1:  # after another blank
+            p = after
+            continue
+        if is_space and not within:
             stop = after_spaces(letters, after, end, classes)
-            is_blank |= stop > after
-            after = stop
+            is_blank, after = stop > after, stop
         offsets[c] = q
         if is_blank:
             out[q], recent, q = SPACE, recent << _BYTE | np.uint64(SPACE), q + 1
@@ -296,7 +297,6 @@ def text_characters(letters, p, end, classes, settings, out, q, offsets, starts,
             for k in range(p, after):
                 out[q], recent, q = letters[k], recent << _BYTE | np.uint64(letters[k]), q + 1
         p, c = after, c + 1
-        ends_word = is_space & within
         for size in range(shortest, longest + 1):
             start = offsets[max(c - size, first)]
             starts[n], stops[n], keys[n] = start, q, short_key(recent, min(q - start, 7))
