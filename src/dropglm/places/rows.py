@@ -58,6 +58,7 @@ class TrainingData(NamedTuple):
     X_unlabeled: Any = None
     unlabeled_weights: np.ndarray | None = None
     classes: np.ndarray = np.empty(0)  # none in a regression
+    groups: np.ndarray | None = None  # labels of any type; rows of a group are held out together
 
     def without_zero_weights(self) -> "TrainingData":
         """Return the data without rows of weight 0, which must not matter even if they would overflow."""
