@@ -43,7 +43,7 @@ def test_no_group_is_both_trained_on_and_held_out_and_no_class_is_left_out(rows,
     bound = {g for c in set(y.tolist()) - classes_in_two_groups(y, groups) for g in groups[y == c].tolist()}
     free = [len(set(groups[y == c].tolist()) - bound) for c in range(y.max() + 1)]
     if max(free) < 2:
-        with pytest.raises(ValueError, match=r"has only one row|too few groups for cross-validation"):
+        with pytest.raises(ValueError, match=r"has only one row|too few groups of rows"):
             folds_from(cv, data, every_class=False)
         return
     folds = folds_from(cv, data, every_class=False)
@@ -122,7 +122,7 @@ def test_a_group_with_all_rows_of_a_class_is_never_held_out():
 
 def test_too_few_groups_are_one_sentence():
     y = labels_with([6, 6])
-    with pytest.raises(ValueError, match=r"^There are too few groups for cross-validation: .*\.$"):
+    with pytest.raises(ValueError, match=r"^There are too few groups of rows, .*\.$"):
         folds_from(5, data_of(y)._replace(groups=y), every_class=False)
     groups = np.where(y == 0, 0, np.arange(12))
     with pytest.raises(ValueError, match=r"^Class 0 has fewer than two groups .* by log loss or accuracy\.$"):

@@ -92,6 +92,8 @@ class RowGroups:
         Whether the group of each row can be held out, since other groups have rows of the same classes.
     group_counts, free_counts : ndarrays of shape (K,)
         Number of groups with rows of each class, and of those among them that can be held out.
+    n_mixed : int
+        Number of groups with rows of several classes.
     """
 
     def __init__(self, y: np.ndarray, groups: np.ndarray) -> None:
@@ -105,6 +107,7 @@ class RowGroups:
         bound[self._group[self.group_counts[self._class] == 1]] = True
         self.free_counts = np.bincount(self._class[~bound[self._group]], minlength=self.K)
         self.is_single, self.is_free = self.sizes[groups] == 1, ~bound[groups]
+        self.n_mixed = int(np.sum(np.bincount(self._group) > 1))
         self._bound = bound
 
     def distribute(
@@ -220,8 +223,9 @@ def fold_count(cv: int, units: RowGroups, classes: np.ndarray, *, every_class: b
         )
     if groups.max() < 2:
         raise InputError(
-            "There are too few groups for cross-validation: no class has two groups that can be held out while "
-            "all classes stay in the training rows; use smaller groups, or add rows of other groups."
+            "There are too few groups of rows, such as copies of a text, for cross-validation: no class has "
+            "two that can be held out while all classes stay in the training rows; add other rows, or use "
+            "smaller groups."
         )
     if every_class and groups.min() < 2:
         raise InputError(

@@ -174,7 +174,9 @@ SUMMARY = Record(
                 "standard_error": none_or(number()),
                 "accuracy": number(),
                 "l2_at_edge": FLAG,
+                "groups": none_or(whole()),
             },
+            ("groups",),  # which older files lack, like the last two of the summary
             or_none=True,
         ),
         "iterations": whole(),
@@ -194,7 +196,9 @@ SUMMARY = Record(
             },
             or_none=True,
         ),
-    }
+        **dict.fromkeys(("copies", "contradictory"), whole()),
+    },
+    ("copies", "contradictory"),
 )
 VOCABULARY = Record(
     {

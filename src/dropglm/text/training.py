@@ -11,6 +11,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -23,10 +24,10 @@ from dropglm.base.progress import Progress, begin_stage
 from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.rows import TrainingRows, rows_of
+from dropglm.places.rows import TrainingData, TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS
-from dropglm.search.held_out import FOLDS, repeats_of
+from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
 from dropglm.search.scoring import check_scorer_name, standard_error
 from dropglm.search.search import SURVIVING, Search, is_grid
 from dropglm.text.blocks_beside_ngrams import (
@@ -36,6 +37,7 @@ from dropglm.text.blocks_beside_ngrams import (
     set_embedding_values,
     with_embeddings,
 )
+from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import Scaling, check_embeddings, embed
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
 from dropglm.text.labels import warn_about_classes
@@ -124,7 +126,7 @@ def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegressio
     several = any(is_grid(name, getattr(classifier, name)) for name in (*GRID, "ngram_weight"))
     settled = len(given) == len(GRID) and not several and not (classifier.calibrate or classifier.naive_bayes)
     # Nothing can be held out if every class has a single text.
-    one_each = isinstance(classifier.cv, Integral | None) and class_counts.max() < 2
+    one_each = draws_folds(classifier) and class_counts.max() < 2
     if not classifier.tune or settled or one_each:
         shared = classifier._settings_shared_with(LogisticRegression)
         fixed = {name: value for name, value in shared.items() if name not in GRID}
@@ -133,6 +135,18 @@ def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegressio
     grid = SMALL_GRID if len(class_counts) > MANY_CLASSES else GRID
     shared = classifier._settings_shared_with(LogisticRegressionCV)
     return LogisticRegressionCV(**shared | grid | given, extend_l2=classifier.l2 is None)
+
+
+def draws_folds(classifier: Any) -> bool:
+    """Return whether we draw the folds; otherwise they are given splits, or those of a splitter."""
+    return isinstance(classifier.cv, Integral | None)
+
+
+def text_groups(classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None) -> TextGroups:
+    """Return which texts with labels the folds of a classifier hold out together, given groups or not."""
+    given = None if groups is None else checks.groups(groups, len(texts))
+    keys = copy_keys(texts, vectorizer_of(classifier, 1.0).build_preprocessor())
+    return TextGroups.of(keys, y, given, join_copies=draws_folds(classifier))
 
 
 def check_text_settings(classifier: Any) -> None:
@@ -164,11 +178,14 @@ class TrainingTexts(ABC):
         Number of texts without labels.
     embeddings : EmbeddingBlock or None
         The block of their embeddings, if they have any.
+    groups : TextGroups
+        Which of the texts with labels are held out together.
     """
 
     class_counts: Counter[Any]
     n_unlabeled: int
     embeddings: EmbeddingBlock | None
+    groups: TextGroups
 
     @abstractmethod
     def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
@@ -199,6 +216,8 @@ class TextsInMemory(TrainingTexts):
     sample_weight : array-like of shape (n,) or None
     embeddings, embeddings_unlabeled : array-like or None
         Embeddings of the texts, if they are given.
+    groups : array-like of shape (n,) or None
+        Labels of texts that are held out together.
     """
 
     def __init__(
@@ -210,11 +229,13 @@ class TextsInMemory(TrainingTexts):
         sample_weight: Any = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
+        groups: Any = None,
     ) -> None:
         self.classifier = classifier
         self.texts, self.n, self.n_unlabeled = [*labeled, *unlabeled], len(labeled), len(unlabeled)
         self.y, self.sample_weight = y, sample_weight
         self.class_counts = Counter(y.tolist())
+        self.groups = text_groups(classifier, labeled, y, groups)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled)
         if E is not None:
@@ -275,7 +296,8 @@ class TextsInMemory(TrainingTexts):
         if self._scaled is not None:
             labeled = with_embeddings(labeled, self._scaled[: self.n])
             unlabeled = None if unlabeled is None else with_embeddings(unlabeled, self._scaled[self.n :])
-        data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None)
+        groups = self.groups.labels
+        data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None, groups)
         tuned = isinstance(estimator, LogisticRegressionCV)
         return rows_of(estimator, data if tuned else data.without_zero_weights())
 
@@ -311,7 +333,7 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
     """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
-    weights = ngram_weights_of(classifier, np.array([*texts.class_counts.values()]))
+    weights = ngram_weights_of(classifier, texts.groups.class_sizes)
     best = _attempt(classifier, texts, weights[0], last=len(weights) == 1)
     powers = best.latent_powers
     for number, ngram_weight in enumerate(weights[1:], start=2):
@@ -336,7 +358,7 @@ def _attempt(
     """Return the features of texts, and the search that chooses the settings."""
     # N-grams of all texts.
     vectorizer, features = texts.vectorize(ngram_weight, last=last)
-    estimator = estimator_of(classifier, np.array([*texts.class_counts.values()]))
+    estimator = estimator_of(classifier, texts.groups.class_sizes)
     tuned, m = isinstance(estimator, LogisticRegressionCV), texts.n_unlabeled
 
     # Further blocks: latent features of all texts, and embeddings.
@@ -374,7 +396,9 @@ def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedTextModel:
         texts={str(label): count for label, count in sorted(texts.class_counts.items())},
         unlabeled=texts.n_unlabeled,
         **summary_of_model(vectorizer, model, search, texts.n_unlabeled),
-        search=None if search is None else summary_of_search(search, rows.data.classes[rows.data.y]),
+        search=None if search is None else summary_of_search(search, rows.data),
+        copies=texts.groups.copies,
+        contradictory=texts.groups.contradictory,
         embedding=embedding,
         unlabeled_effect=effect_of(search, prior) if search and texts.n_unlabeled else None,
     )
@@ -412,8 +436,8 @@ def summary_of_model(
     }
 
 
-def summary_of_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
-    """Return the field ``search`` of a summary, given the labels."""
+def summary_of_search(search: LogisticRegressionCV, data: TrainingData) -> dict[str, Any]:
+    """Return the field ``search`` of a summary, given the texts with labels."""
     scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
@@ -427,9 +451,10 @@ def summary_of_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, 
         "score": search.best_score_,
         "standard_error": error,
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
-        "accuracy": float(np.mean(predicted == y[held_out])),
+        "accuracy": float(np.mean(predicted == data.classes[data.y[held_out]])),
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
+        "groups": None if data.groups is None else int(group_numbers(data.groups).max()) + 1,
     }
 
 
