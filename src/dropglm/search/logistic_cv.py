@@ -203,8 +203,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         unlabeled_weight : array-like of shape (m,), default=None
             Weights of the unlabelled rows.
         groups : array-like of shape (n,), default=None
-            Labels of any type, such as the author of each text: rows with the same label are held out
-            together. If they could not be, scores of rows that resemble others would be too good.
+            Labels of any type, such as the author of each row: rows with the same label are held out
+            together. Otherwise scores are too good if rows of a group resemble each other.
 
         Returns
         -------
