@@ -72,3 +72,17 @@ def test_splits_and_scores_of_users_are_those_of_memory(client):
     assert model.best_params_ == expected.best_params_
     assert_allclose(model.best_scores_, expected.best_scores_, rtol=1e-9)
     assert_allclose(model.score(*collections), expected.score(X, y), rtol=1e-9)
+
+
+def test_groups_cross_the_borders_of_partitions(client):
+    X, y, w, _ = data(3)
+    groups = np.arange(len(y)) % 50
+    settings = {"dropout": 0.5, "l2": (1.0, 0.3), "cv": 4, **EXACT}
+    expected = dropglm.LogisticRegressionCV(**settings).fit(X, y, w, groups=groups)
+    rows = da.from_array(X, chunks=(100, -1))
+    others = [da.from_array(one, chunks=100) for one in (y, w)]
+    for given in (da.from_array(groups, chunks=100), da.from_array(groups.astype(str), chunks=60)):
+        found = LogisticRegressionCV(**settings, client=client).fit(rows, *others, groups=given)
+        assert_same_search(found, expected)
+    with pytest.raises(ValueError, match="groups has 10 rows, but X has 420"):
+        LogisticRegressionCV(**settings, client=client).fit(rows, *others, groups=da.ones(10, chunks=5))

@@ -247,6 +247,30 @@ def test_tuning_does_what_it_does_for_all_texts(client, n, m, K, settings):
         assert effect["rounds"] > 0
 
 
+@pytest.mark.usefixtures("in_float64")
+@pytest.mark.parametrize("authors", [False, True])
+def test_copies_and_groups_in_other_partitions_are_held_out_together(client, authors):
+    """With weights, of which some are 0: such rows are in no fold of partitions."""
+    texts, y = many_words(40)
+    texts, y = [*texts, *map(str.upper, texts[:30])], np.append(y, y[:30])
+    weights = np.where(np.arange(70) % 7 == 3, 0.0, 1.0)
+    kept = weights > 0
+    groups = np.array([f"author {k % 12}" for k in range(70)]) if authors else None
+    settings = {"tol": 1e-10, "max_iter": 1000, "cv": 4, "min_df": 1, "use_idf": False, "norm": None}
+    model = TextClassifier(client=client, **settings).fit(
+        *(parts(rows, 4) for rows in (texts, y, weights)), groups=parts(groups, 4) if authors else None
+    )
+    expected = text.TextClassifier(**settings).fit(
+        [one for one, keep in zip(texts, kept, strict=True) if keep],
+        y[kept],
+        groups=groups[kept] if authors else None,
+    )
+    assert model.summary_.search["groups"] == expected.summary_.search["groups"]
+    assert_allclose(model.search_.best_scores_, expected.search_.best_scores_, rtol=1e-4)
+    assert_allclose(model.cv_probabilities_, expected.cv_probabilities_, atol=1e-4)
+    assert (model.summary_.copies, model.summary_.contradictory) == (30, 0)
+
+
 def test_default_settings_in_float32_agree_to_a_thousandth(client):
     (texts, y), (more, _) = many_words(80), many_words(300, seed=1)
     expected = text.TextClassifier().fit(texts, y, X_unlabeled=more)

@@ -224,7 +224,7 @@ def test_missing_and_fractional_labels_raise_a_clear_error():
 def test_texts_are_called_X_in_every_method(fitted):
     for name in ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"):
         assert next(iter(inspect.signature(getattr(fitted, name)).parameters)) == "X"
-    names = ["X", "y", "sample_weight", "X_unlabeled", "embeddings", "embeddings_unlabeled"]
+    names = ["X", "y", "sample_weight", "X_unlabeled", "embeddings", "embeddings_unlabeled", "groups"]
     assert list(inspect.signature(fitted.fit).parameters) == names
 
 

@@ -242,6 +242,29 @@ def missing(labels: np.ndarray) -> int | None:
     return next((index for index, label in enumerate(labels) if _is_missing(label)), None)
 
 
+def groups(given: Any, n: int) -> np.ndarray:
+    """Return the group of each of n rows as an array; none may be missing.
+
+    Examples
+    --------
+    >>> groups([("a", 1), ("b", 1)], 2)[0]
+    ('a', 1)
+    """
+    given = to_host(given)
+    if not hasattr(given, "shape") or given.shape != (n,):
+        labels = list(given)
+        if len(labels) != n or any(isinstance(label, (np.ndarray, list)) for label in labels):
+            shape = getattr(given, "shape", (len(labels),))
+            raise InputError(f"groups must have one label for each of the {n} rows, got the shape {shape}.")
+        given = np.empty(n, object)
+        given[:] = labels
+    found = np.asarray(given)
+    row = missing(found)
+    if row is not None:
+        raise InputError(f"groups has no label for row {row}; give every row one, such as its own number.")
+    return found
+
+
 def fractional(labels: np.ndarray) -> int | None:
     """Return the index of the first label that is a number with a fraction, or None.
 

@@ -1,7 +1,7 @@
 """Files of the commands: tables, embeddings and models that they read, and checks of what they write."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
@@ -29,17 +29,22 @@ Parameters = ParamSpec("Parameters")
 
 def read_labelled(table: tables.Table) -> tuple[list[str], "np.ndarray"]:
     """Return the texts and classes of a table."""
-    check_columns(table.text, table.label)
+    return read_grouped(table)[:2]
+
+
+def read_grouped(table: tables.Table) -> tuple[list[str], "np.ndarray", list[str] | None]:
+    """Return the texts and classes of a table, and its groups, if it is read with a column of groups."""
+    check_columns(table.text, table.label, table.keep)
     begin_stage(f"Reading {table.name}")
     read = table.read()
-    return list(read.texts), tables.to_classes(read.labels)
+    return list(read.texts), tables.to_classes(read.labels), tables.group_labels(table, read)
 
 
 def read_unlabelled(paths: Iterable[FilePath], labelled: tables.Table, text: str | None) -> list[str]:
     """Return the texts of tables without labels, from the column ``text`` or that of the labelled table."""
     texts: list[str] = []
     for path in map(str, paths):
-        table = replace(labelled, path=path, text=text or labelled.text, label=None, format=None)
+        table = replace(labelled, path=path, text=text or labelled.text, label=None, keep=(), format=None)
         advice = {} if text else {labelled.text: "name the column to use with --unlabeled-text"}
         begin_stage(f"Reading {path}")
         with advising(advice):
@@ -71,10 +76,13 @@ def advising(advice: Mapping[Any, str]) -> Iterator[None]:
         raise BadInputError(f"{str(error).rstrip('.')}; {advice[error.missing_column]}.") from None
 
 
-def check_columns(text: str, label: str | None) -> None:
-    """Refuse one column for both texts and labels."""
+def check_columns(text: str, label: str | None, groups: Collection[str] = ()) -> None:
+    """Refuse one column for two of texts, labels and groups."""
     if text == label:
         raise bad_option("--label", f"{text!r} is the column with the texts.")
+    for name, what in ((text, "texts"), (label, "labels")):
+        if name in groups:
+            raise bad_option("--group", f"{name!r} is the column with the {what}.")
 
 
 class EmbeddingRows:

@@ -20,7 +20,7 @@ from dropglm.base.errors import ClusterError
 from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import files, terminal
 from dropglm.cli.errors import BadInputError, naming_table
-from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
+from dropglm.cli.files import EmbeddingRows, read_embedder, read_grouped, read_labelled
 from dropglm.cli.lazy_modules import forget
 from dropglm.cli.options import bad_option, check_name, with_options
 from dropglm.cli.training import TrainOptions, TrainRun
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
     *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
-    *("embeddings", "embeddings_unlabeled", "embedder"),
+    *("group", "embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
     *("latent", "rounds", "ngram_weight", "device", "dask"),
@@ -69,6 +69,7 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         options.tables[0],
         options.text,
         options.label,
+        keep=() if options.group is None else (options.group,),
         format=options.format,
         encoding=options.encoding,
         delimiter=options.delimiter,
@@ -107,6 +108,8 @@ def _train(run: TrainRun) -> None:
         run.refuse({"rounds"}, "cannot be used with --no-naive-bayes.")
     if not options.tune:
         run.refuse({"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
+        if options.validation is None:
+            run.refuse({"group"}, "needs the folds of the tuning, or --validation; drop --no-tune.")
     if options.suspicious_out is not None:
         files.check_output_table(options.suspicious_out, None, option="--suspicious-out")
     _check_names(options)
@@ -127,13 +130,14 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     from dropglm.search.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
+    from dropglm.text.training import text_groups
 
     forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
     options, table = run.options, run.table
     _check_embeddings(options)
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
-    texts, y = read_labelled(table)
+    texts, y, groups = read_grouped(table)
     labels = set(y.tolist())
     if len(labels) < 2:
         raise BadInputError(
@@ -142,13 +146,17 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     if options.tune and options.scoring not in SCORERS:
         _check_scoring(options.scoring, y)
     E = embedded.all(len(texts), table.name)
-    rows, validation = _split(texts, y, run)
+    together = None
+    if options.validation is not None:
+        together = text_groups(TextClassifier(**settings), texts, y, groups).labels
+    rows, validation = _split(texts, y, together, run)
     if validation is not None and validation.rows is None and E is not None:
         raise bad_option(
             "--validation",
             "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another table.",
         )
     texts, y = [texts[row] for row in rows], y[rows]
+    of_groups = None if groups is None else [groups[row] for row in rows]
     if options.baseline:
         from dropglm.text.comparison import check_class_sizes, compare_with_baseline
 
@@ -163,7 +171,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     begin = time.perf_counter()
     with naming_table(table.name):
         run.stages.plan(_costs(model, texts, y, more, validation, baseline=options.baseline))
-        model.fit(texts, y, X_unlabeled=more or None, **of_texts)
+        model.fit(texts, y, X_unlabeled=more or None, **of_texts, groups=of_groups)
     fit_seconds = time.perf_counter() - begin
     measures = None
     if validation is not None:
@@ -180,7 +188,14 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         begin_stage("Comparing with tf-idf")
         with naming_table(table.name):
             comparison = compare_with_baseline(
-                model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not options.quiet
+                model,
+                texts,
+                y,
+                more or None,
+                **of_texts,
+                groups=of_groups,
+                fit_seconds=fit_seconds,
+                shown=not options.quiet,
             )
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
@@ -243,9 +258,16 @@ class ValidationTexts(NamedTuple):
     rows: "np.ndarray | None"
 
 
-def _split(texts: list[str], y: "np.ndarray", run: TrainRun) -> "tuple[np.ndarray, ValidationTexts | None]":
-    """Return the rows to train on and, if ``--validation`` is given, the texts to measure on."""
+def _split(
+    texts: list[str], y: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
+) -> "tuple[np.ndarray, ValidationTexts | None]":
+    """Return the rows to train on and, if ``--validation`` is given, the texts to measure on.
+
+    Texts of a group are either all trained on or all measured on; a group is drawn like its first text.
+    """
     import numpy as np
+
+    from dropglm.search.held_out import group_numbers
 
     rows, options = np.arange(len(texts)), run.options
     if options.validation is None:
@@ -253,26 +275,30 @@ def _split(texts: list[str], y: "np.ndarray", run: TrainRun) -> "tuple[np.ndarra
     try:
         fraction = float(options.validation)
     except ValueError:
-        other = replace(run.table, path=options.validation, format=None)
+        other = replace(run.table, path=options.validation, keep=(), format=None)
         return rows, ValidationTexts(*read_labelled(other), None)
     if not 0.0 < fraction < 1.0:
         raise bad_option("--validation", "a fraction must be between 0 and 1.")
-    counts = Counter(y.tolist())
-    n_held_out = math.ceil(fraction * len(texts))
-    n_train = len(texts) - n_held_out
+    unit_of = rows if groups is None else group_numbers(groups)
+    units, first = np.unique(unit_of, return_index=True)
+    counts = Counter(y[first].tolist())
+    n_held_out = math.ceil(fraction * len(units))
+    n_train = len(units) - n_held_out
     stratified = min(counts.values()) > 1
     needed = len(counts) if stratified else 1
     if min(n_train, n_held_out) < needed:
         advice = "smaller" if n_train < n_held_out else "larger"
+        what = "texts" if groups is None else "groups of texts"
         raise BadInputError(
-            f"--validation {fraction} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
+            f"--validation {fraction} of {len(units)} {what} leaves {n_train} for training and {n_held_out} "
             f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
         )
     from sklearn.model_selection import train_test_split
 
-    ours, held_out = train_test_split(
-        rows, test_size=n_held_out, random_state=options.seed, stratify=y if stratified else None
+    drawn = train_test_split(
+        units, test_size=n_held_out, random_state=options.seed, stratify=y[first] if stratified else None
     )
+    ours, held_out = drawn if groups is None else (np.flatnonzero(np.isin(unit_of, some)) for some in drawn)
     return ours, ValidationTexts([texts[row] for row in held_out], y[held_out], held_out)
 
 
@@ -400,7 +426,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     """
     options, table, quiet = run.options, run.table, run.options.quiet
     settings["embedder"] = read_embedder(options.embedder)
-    files.check_columns(table.text, table.label)
+    files.check_columns(table.text, table.label, table.keep)
     scheme, _, place = address.partition("://")
     if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
         raise bad_option("--dask", f"must be local or an address such as tcp://HOST:8786, got {address!r}.")
@@ -408,7 +434,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     if "-" in (*options.tables, *unlabeled):
         raise bad_option("--dask", "standard input cannot be read by several processes.")
     labelled = [replace(table, path=path) for path in tables.find_files(options.tables)]
-    other = replace(table, text=options.unlabeled_text or table.text, label=None, format=None)
+    other = replace(table, text=options.unlabeled_text or table.text, label=None, keep=(), format=None)
     more = [replace(other, path=path) for path in tables.find_files(unlabeled)]
     out, checkpoint = options.out, options.checkpoint
     files.check_distinct([("--out", out)], [file.name for file in (*labelled, *more)])

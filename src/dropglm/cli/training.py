@@ -34,6 +34,10 @@ class TrainOptions:
     ]
     text: options.Text = "text"
     label: str = TABLES.field("Column with the labels.", "--label", "-l", default="label")
+    group: str | None = TABLES.field(
+        "Column with groups of related texts, such as their author: texts of a group are held out together, "
+        "by cross-validation and by --validation. Copies of a text always are."
+    )
     unlabeled: list[Path] | None = TABLES.field(
         "Table with more texts, without labels; may be repeated.", "--unlabeled", "-u", file=File.READ
     )

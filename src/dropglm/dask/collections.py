@@ -16,7 +16,7 @@ from distributed import Client, Future
 
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.places.partitions import Engine, Rows
-from dropglm.tables import EmptyTableError, Table, TableError, class_type, to_classes
+from dropglm.tables import EmptyTableError, Table, TableError, class_type, group_labels, to_classes
 from dropglm.text.partitioned import Embedded
 
 
@@ -28,7 +28,7 @@ def is_collection(X: Any) -> bool:
 
 
 def partitions_of(
-    client: Client, X: Any, y: Any, weights: Any, embeddings: Any = None, *, labeled: bool
+    client: Client, X: Any, y: Any, weights: Any, embeddings: Any = None, *, labeled: bool, groups: Any = None
 ) -> list[Future]:
     """Return futures of ``Rows``, one per partition of X.
 
@@ -41,6 +41,8 @@ def partitions_of(
         Embeddings, if X are texts.
     labeled : bool
         Whether these are labelled rows; unlabelled ones have no y.
+    groups : of the same kind and with the same partitions, or None
+        Labels of rows that are held out together.
     """
     name = "X" if labeled else "X_unlabeled"
     sizes = X.chunks[0] if isinstance(X, da.Array) else None
@@ -48,13 +50,16 @@ def partitions_of(
     targets = repeat(None) if y is None else _matching(y, "y", parts, sizes)
     w = "sample_weight" if labeled else "unlabeled_weight"
     row_weights = repeat(None) if weights is None else _matching(weights, w, parts, sizes)
+    row_groups = repeat(None) if groups is None else _matching(groups, "groups", parts, sizes)
     if embeddings is not None:
         others = _matching(embeddings, "embeddings" if labeled else "embeddings_unlabeled", parts, sizes)
         parts = [delayed(Embedded, pure=True)(*both) for both in zip(parts, others, strict=True)]
     make = delayed(Rows, pure=True)
     rows = [
-        make(number, part, target, weight, labeled)
-        for number, (part, target, weight) in enumerate(zip(parts, targets, row_weights, strict=False))
+        make(number, *columns, labeled, of_groups)
+        for number, (*columns, of_groups) in enumerate(
+            zip(parts, targets, row_weights, row_groups, strict=False)
+        )
     ]
     return client.compute(rows)
 
@@ -153,7 +158,7 @@ def table_partitions(engine: Engine, files: Sequence[Table]) -> list[Any]:
     engine : Engine
     files : sequence of Table
         With paths that are the same on all workers, and the same columns; without labels the rows are
-        unlabelled.
+        unlabelled. If there is a further column, it has the groups.
     """
     total = sum(os.path.getsize(file.name) for file in files)
     size = min(LARGEST, max(SMALLEST, total // (2 * (engine.slots or 1))))
@@ -174,11 +179,12 @@ def read_rows(numbered: list[Any], _: None) -> Rows:
     """Return the rows of a part, with the names of their classes; a file without rows gives none."""
     number, part = numbered
     check_visible(part)
-    texts, labels = [], []
+    texts, labels, groups = [], [], None
     with suppress(EmptyTableError):
         read = part.read()
         texts, labels = read.texts, read.labels
-    return Rows(number, texts, labels, labeled=part.label is not None)
+        groups = group_labels(part, read)
+    return Rows(number, texts, labels, labeled=part.label is not None, groups=groups)
 
 
 def names_of(rows: Rows, _: None) -> frozenset[str]:

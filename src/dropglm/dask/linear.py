@@ -82,13 +82,17 @@ class DaskModel(BaseEstimator):
         return self._fit_collections((X, y, sample_weight), (X_unlabeled, None, unlabeled_weight), checkpoint)
 
     def _fit_collections(
-        self, labeled: Sequence[Any], unlabeled: Sequence[Any], checkpoint: str | PathLike[str] | None
+        self,
+        labeled: Sequence[Any],
+        unlabeled: Sequence[Any],
+        checkpoint: str | PathLike[str] | None,
+        groups: Any = None,
     ) -> Self:
         """Fit the model to collections: X, y, weights and, if X are texts that have some, embeddings."""
         if labeled[1] is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         client = client_from(self.client)
-        parts = partitions_of(client, *labeled, labeled=True)
+        parts = partitions_of(client, *labeled, labeled=True, groups=groups)
         others = [] if unlabeled[0] is None else partitions_of(client, *unlabeled, labeled=False)
         self.fit_parts(self._engine(client), parts, others, checkpoint)
         remove_checkpoint(checkpoint)
@@ -456,6 +460,47 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
     """
 
     local = search.LogisticRegressionCV
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+        groups: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> Self:
+        """Choose the settings by cross-validation, and fit the model with them to all rows.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n, d), or list of delayed objects or futures
+            Features, as for ``LogisticRegression``.
+        y : Dask array or series of shape (n,), or list of delayed objects or futures
+            Labels, in the same partitions.
+        sample_weight : like y, default=None
+            Weights of the rows.
+        X_unlabeled : like X, default=None
+            Rows without labels.
+        unlabeled_weight : like y, default=None
+            Weights of the unlabelled rows.
+        groups : like y, default=None
+            Labels of any type: rows with the same label, in whatever partitions, are held out together. The
+            client gathers them.
+        checkpoint : None
+            A search has no checkpoint, so a path is an error.
+
+        Returns
+        -------
+        self
+            The fitted model, with plain NumPy arrays.
+        """
+        if X_unlabeled is None and unlabeled_weight is not None:
+            raise InputError("unlabeled_weight was given without X_unlabeled.")
+        unlabeled = X_unlabeled, None, unlabeled_weight
+        return self._fit_collections((X, y, sample_weight), unlabeled, checkpoint, groups)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score of the predictions for X by ``scoring``.

@@ -70,6 +70,7 @@ label_column_
         X_unlabeled: Any = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
+        groups: Any = None,
         *,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
@@ -88,6 +89,9 @@ label_column_
             Texts without labels.
         embeddings, embeddings_unlabeled : Dask arrays or lists of delayed objects or futures, default=None
             Embeddings of the texts, in the same partitions, if you have computed them.
+        groups : like y, default=None
+            Labels of any type: texts with the same label, in whatever partitions, are held out together, and
+            so are copies of texts.
         checkpoint : str or path, default=None
             A folder on the client for the state of the fit after each iteration, as for the linear
             estimators; only if nothing is tuned.
@@ -100,7 +104,7 @@ label_column_
         if embeddings is None and embeddings_unlabeled is not None:
             raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
         unlabeled = X_unlabeled, None, None, embeddings_unlabeled
-        return self._fit_collections((X, y, sample_weight, embeddings), unlabeled, checkpoint)
+        return self._fit_collections((X, y, sample_weight, embeddings), unlabeled, checkpoint, groups)
 
     def fit_parts(
         self,

@@ -11,29 +11,13 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import ClassVar
 
-import numpy as np
-
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.progress import plural
 from dropglm.labelling import journal
 from dropglm.labelling.journal import Journal, JournalEntry, TextReference
 from dropglm.tables import class_names
+from dropglm.text.copies import copy_keys, first_copies
 from dropglm.text.labels import class_hints, similar_classes
-
-
-def first_copies(texts: Sequence[str]) -> np.ndarray:
-    """Return for each text the number of the first one that is equal but for case and white space.
-
-    Examples
-    --------
-    >>> first_copies(["A film", "a play", " a  FILM "])
-    array([0, 1, 0])
-    """
-    seen: dict[str, int] = {}
-    return np.array(
-        [seen.setdefault(" ".join(text.casefold().split()), number) for number, text in enumerate(texts)],
-        dtype=np.int64,
-    )
 
 
 def text_hash(text: str) -> str:
@@ -76,7 +60,7 @@ class TextNumbers:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-        self.copy_of: list[int] = first_copies(texts).tolist()
+        self.copy_of: list[int] = first_copies(copy_keys(texts, str.casefold)).tolist()
         self.n_different = sum(first == number for number, first in enumerate(self.copy_of))
         self.missing: dict[str, int] = {}
         self.moved: set[str] = set()

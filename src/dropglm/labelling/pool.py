@@ -35,7 +35,6 @@ from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
 from dropglm.core.predictions import FittedLogistic, all_classes, indicators
-from dropglm.labelling.answers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Blend, predictor_std
@@ -44,6 +43,7 @@ from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ra
 from dropglm.tables import class_names
 from dropglm.text.blocks_beside_ngrams import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.classifier import TextClassifier
+from dropglm.text.copies import copy_keys, first_copies
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.analysis import check_texts
@@ -472,7 +472,7 @@ class TextPool:
     @cached_property
     def copy_of(self) -> np.ndarray:
         """Number of the first text that is equal but for case and white space."""
-        return first_copies(self.texts)
+        return first_copies(copy_keys(self.texts, str.casefold))
 
     @cached_property
     def design(self) -> Design:

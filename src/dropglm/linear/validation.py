@@ -37,7 +37,13 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
 
 
 def check_classification(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    X_unlabeled: Any,
+    unlabeled_weight: Any,
+    groups: Any = None,
 ) -> TrainingData:
     """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
     X, X_unlabeled, unlabeled_weights, attributes = _checked_features(
@@ -52,8 +58,9 @@ def check_classification(
             f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
     weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
+    groups = None if groups is None else checks.groups(groups, X.shape[0])
     return TrainingData(
-        X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
+        X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes, groups
     )
 
 

@@ -58,11 +58,15 @@ class TrainingData(NamedTuple):
     X_unlabeled: Any = None
     unlabeled_weights: np.ndarray | None = None
     classes: np.ndarray = np.empty(0)  # none in a regression
+    groups: np.ndarray | None = None  # labels of any type; rows of a group are held out together
 
     def without_zero_weights(self) -> "TrainingData":
-        """Return the data without rows of weight 0, which must not matter even if they would overflow."""
+        """Return the data without rows of weight 0, which must not matter even if they would overflow.
+
+        It has no groups, which only searches need.
+        """
         X, weights, y, sample_weights = with_weight(self.X, self.weights, self.y, self.sample_weights)
-        return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
+        return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights, groups=None)
 
 
 def number_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

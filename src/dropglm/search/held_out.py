@@ -1,7 +1,7 @@
 """The folds of a cross-validation, their held-out rows, and the scores of predictors of these rows."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -34,76 +34,185 @@ ROWS_TIMES_CLASSES = 400
 MAX_REPEATS = 4
 
 
-def stratified_splits(y: np.ndarray, n_folds: int, repeats: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
+def stratified_splits(
+    y: np.ndarray, n_folds: int, repeats: int = 1, groups: np.ndarray | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the training and test rows of folds in which classes have about the same shares.
 
-    They are those of scikit-learn's ``StratifiedKFold`` or, if repeated, of ``RepeatedStratifiedKFold`` with
-    ``random_state=0``, whose import takes 0.4 s.
+    Without groups they are those of scikit-learn's ``StratifiedKFold`` or, if repeated, of
+    ``RepeatedStratifiedKFold`` with ``random_state=0``, whose import takes 0.4 s. Groups of several rows are
+    distributed first, the largest ones before others, each to the fold that has the smallest shares of its
+    classes so far. The other rows then make the folds as even as possible; those of a class are consecutive
+    in each fold, unless repeated.
 
     Parameters
     ----------
     y : ndarray of shape (n,)
         Numbers of the classes.
     n_folds : int
-        At most the number of rows of the largest class.
+        At most the number of rows, or groups that can be held out, of the largest class.
     repeats : int, default=1
         How often the folds are drawn; they are shuffled if this is more than 1.
+    groups : ndarray of shape (n,), optional
+        Numbers of the groups, from 0 on. A group of several rows with all rows of a class is in no fold.
 
     Examples
     --------
     >>> [test.tolist() for _, test in stratified_splits(np.array([0, 0, 1, 1, 0, 0]), 2)]
     [[0, 1, 2], [3, 4, 5]]
+    >>> y, groups = np.array([0, 0, 1, 1, 0, 0]), np.array([0, 1, 2, 3, 0, 2])
+    >>> [test.tolist() for _, test in stratified_splits(y, 2, groups=groups)]
+    [[0, 3, 4], [1, 2, 5]]
     """
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
     codes = np.argsort(np.argsort(first))[codes]
-    sizes = fold_sizes(np.bincount(codes), n_folds)
+    units = RowGroups(codes, np.arange(len(y)) if groups is None else groups)
     rng, splits = np.random.RandomState(0), []  # scikit-learn's generator
     for _ in range(repeats):
-        fold_of = np.empty(len(y), np.intp)
+        shuffle = rng.shuffle if repeats > 1 else lambda _: None
+        fold_of, sizes = units.distribute(n_folds, shuffle)
         for code in range(len(first)):
-            of_class = np.arange(n_folds).repeat(sizes[:, code])
-            if repeats > 1:
-                rng.shuffle(of_class)
-            fold_of[codes == code] = of_class
-        splits += [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
+            own = units.is_single & (codes == code)
+            before, sizes[:, code] = sizes[:, code].copy(), evened(sizes, code, int(own.sum()))
+            of_class = np.arange(n_folds).repeat(sizes[:, code] - before)
+            shuffle(of_class)
+            fold_of[own] = of_class
+        for k in range(n_folds):
+            splits.append((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)))
     return splits
 
 
-def fold_sizes(counts: np.ndarray, n_folds: int) -> np.ndarray:
-    """Return the number of held-out rows of each class in each fold, as scikit-learn's ``StratifiedKFold``.
+class RowGroups:
+    """Rows by class and group.
 
     Parameters
     ----------
-    counts : ndarray of shape (K,)
-        The number of rows of each class, in the order of their first rows.
-    n_folds : int
+    y : ndarray of shape (n,)
+        Numbers of the classes, which all occur.
+    groups : ndarray of shape (n,)
+        Numbers of the groups, from 0 on.
+
+    Attributes
+    ----------
+    is_single : ndarray of shape (n,)
+        Whether each row is the only one of its group.
+    is_free : ndarray of shape (n,)
+        Whether the group of each row can be held out, since other groups have rows of the same classes.
+    group_counts, free_counts : ndarrays of shape (K,)
+        Number of groups with rows of each class, and of those among them that can be held out.
+    n_mixed : int
+        Number of groups with rows of several classes.
+    """
+
+    def __init__(self, y: np.ndarray, groups: np.ndarray) -> None:
+        self.y, self.groups, self.K = y, groups, int(y.max()) + 1
+        # Each pair of a group and a class that occurs, and its number of rows.
+        pairs, self._counts = np.unique(groups * self.K + y, return_counts=True)
+        self._group, self._class = np.divmod(pairs, self.K)
+        self.sizes = np.bincount(groups)
+        self.group_counts = np.bincount(self._class, minlength=self.K)
+        bound = np.zeros(len(self.sizes), np.bool_)
+        bound[self._group[self.group_counts[self._class] == 1]] = True
+        self.free_counts = np.bincount(self._class[~bound[self._group]], minlength=self.K)
+        self.is_single, self.is_free = self.sizes[groups] == 1, ~bound[groups]
+        self.n_mixed = int(np.sum(np.bincount(self._group) > 1))
+        self._bound = bound
+
+    def distribute(
+        self, n_folds: int, shuffle: Callable[[np.ndarray], None]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the folds of the groups of several rows, and their rows by fold and class.
+
+        The fold of other rows, and of groups that cannot be held out, is -1.
+        """
+        rows_of_class = np.bincount(self.y, minlength=self.K)
+        fold_of_group, sizes = np.full(len(self.sizes), -1), np.zeros((n_folds, self.K), np.intp)
+        several = np.flatnonzero((self.sizes > 1) & ~self._bound)
+        shuffle(several)
+        starts = np.searchsorted(self._group, several)
+        stops = np.searchsorted(self._group, several, side="right")
+        totals = np.zeros(n_folds, np.intp)
+        for place in np.argsort(-self.sizes[several], kind="stable"):
+            classes = self._class[starts[place] : stops[place]]
+            counts = self._counts[starts[place] : stops[place]]
+            # What a fold adds to the sum of all squared shares, half of the part that depends on the fold.
+            growth = sizes[:, classes] @ (counts / rows_of_class[classes] ** 2)
+            fold = np.lexsort((totals, growth))[0]
+            fold_of_group[several[place]] = fold
+            sizes[fold, classes] += counts
+            totals[fold] += counts.sum()
+        return fold_of_group[self.groups], sizes
+
+    def with_all_classes(self, held_out: np.ndarray) -> np.ndarray:
+        """Return the rows to hold out, without the groups that must stay so that every class is trained on.
+
+        Of several groups that would do, the smallest stays.
+        """
+        held_out = held_out & self.is_free
+        while True:
+            missing = np.bincount(self.y[~held_out], minlength=self.K) == 0
+            if not missing.any():
+                return held_out
+            able = self._group[self._class == missing.argmax()]
+            held_out = held_out & (self.groups != able[self.sizes[able].argmin()])
+
+
+def evened(sizes: np.ndarray, code: int, count: int) -> np.ndarray:
+    """Return the rows of a class in each fold after ``count`` more, as even as possible.
+
+    Of folds with as many rows of the class, those with fewer rows of all classes come first. With no rows to
+    begin with, and one class after the other, they are those of scikit-learn's ``StratifiedKFold``.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_folds, K)
+        Number of rows of each class in each fold so far.
+    code : int
+        Number of the class.
+    count : int
 
     Returns
     -------
-    ndarray of shape (n_folds, K)
-        Each fold holds out consecutive rows of a class.
+    ndarray of shape (n_folds,)
 
     Examples
     --------
-    >>> fold_sizes(np.array([4, 3]), 2)
-    array([[2, 2],
-           [2, 1]])
+    >>> evened(np.array([[5, 0], [1, 0], [2, 0]]), 0, 4)
+    array([5, 4, 3])
     """
-    # The folds take turns in the sorted list of all rows.
-    ends = np.cumsum(counts)
-    turns = np.arange(n_folds)[:, None]
-    taken = (ends - turns + n_folds - 1) // n_folds  # of the rows before each end
-    return np.diff(taken, axis=1, prepend=0)
+    own = sizes[:, code].copy()
+    order = np.argsort(own, kind="stable")
+    # With the first k folds at the level of the next one, so many rows are needed.
+    needed = np.arange(len(own)) * own[order] - np.cumsum(own[order]) + own[order]
+    lowest = order[: np.searchsorted(needed, count, side="right")]
+    level, extra = divmod(count + int(own[lowest].sum()), len(lowest))
+    first = lowest[np.lexsort((lowest, sizes.sum(axis=1)[lowest]))]
+    own[lowest] = level
+    own[first[:extra]] += 1
+    return own
 
 
-def fold_count(cv: int, counts: np.ndarray, classes: np.ndarray, *, every_class: bool) -> int:
+def group_numbers(groups: np.ndarray) -> np.ndarray:
+    """Return the number of each row's group, from 0 on in the order of their first rows.
+
+    Examples
+    --------
+    >>> group_numbers(np.array(["b", "a", "b", 3], object))
+    array([0, 1, 0, 2])
+    """
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in groups.tolist()], np.intp)
+
+
+def fold_count(cv: int, units: RowGroups, classes: np.ndarray, *, every_class: bool) -> int:
     """Return the number of folds, limited by the largest class, or by the smallest if folds need every class.
+
+    The size of a class is the number of its rows or, with groups, of its groups that can be held out.
 
     Parameters
     ----------
     cv : int
-    counts : ndarray of shape (K,)
-        The number of rows of each class.
+    units : RowGroups
     classes : ndarray of shape (K,)
     every_class : bool
         Whether the score of a fold needs rows of every class.
@@ -111,15 +220,27 @@ def fold_count(cv: int, counts: np.ndarray, classes: np.ndarray, *, every_class:
     Raises
     ------
     ValueError
-        If a class has too few rows.
+        If a class has too few rows or groups.
     """
-    if counts.max() < 2 or (every_class and counts.min() < 2):
-        advice = "" if counts.max() < 2 else ", or choose the settings by log loss or accuracy"
+    rows, groups = np.bincount(units.y, minlength=len(classes)), units.free_counts
+    advice = ", or choose the settings by log loss or accuracy"
+    if rows.max() < 2 or (every_class and rows.min() < 2):
         raise InputError(
-            f"Class {classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
-            f"add rows of this class{advice}."
+            f"Class {classes[rows.argmin()]!s} has only one row, too few for cross-validation; "
+            f"add rows of this class{'' if rows.max() < 2 else advice}."
         )
-    return min(cv, int(counts.min() if every_class else counts.max()))
+    if groups.max() < 2:
+        raise InputError(
+            "There are too few groups of rows, such as copies of a text, for cross-validation: no class has "
+            "two that can be held out while all classes stay in the training rows; add other rows, or use "
+            "smaller groups."
+        )
+    if every_class and groups.min() < 2:
+        raise InputError(
+            f"Class {classes[groups.argmin()]!s} has fewer than two groups that can be held out, too few for "
+            f"cross-validation; add rows of this class in other groups{advice}."
+        )
+    return min(cv, int(groups.min() if every_class else groups.max()))
 
 
 def _splits(cv: Any, data: TrainingData) -> list[Any]:
@@ -130,7 +251,7 @@ def _splits(cv: Any, data: TrainingData) -> list[Any]:
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         rows = np.zeros((len(data.y), 1)) if data.X is None else data.X
-        return list(check_cv(cv, data.y, classifier=True).split(rows, data.y))
+        return list(check_cv(cv, data.y, classifier=True).split(rows, data.y, data.groups))
 
 
 def repeats_of(n: int, K: int) -> int:
@@ -145,8 +266,9 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     ----------
     cv : int, splitter, iterable or None
         A number of folds is limited by the largest class or, if every class has to be in every fold, by the
-        smallest. The only row of a class is then never held out, since a fit needs all classes. None means
-        five folds; if there are few rows, they are shuffled and drawn several times.
+        smallest. The only row of a class, or the only group with rows of it, is then never held out, since a
+        fit needs all classes. None means five folds; if there are few rows, they are shuffled and drawn
+        several times. A splitter is given the groups.
     data : TrainingData
     every_class : bool
         Whether the score of a fold needs rows of every class.
@@ -156,19 +278,22 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     list of Fold
     """
     n, K = len(data.y), len(data.classes)
-    counts = np.bincount(data.y, minlength=K)
-    alone = np.empty(0, np.intp)
-    repeats = repeats_of(n, K) if cv is None else 1
+    repeats, units = repeats_of(n, K) if cv is None else 1, None
     cv = FOLDS if cv is None else cv
     if isinstance(cv, Integral):
-        cv = fold_count(int(cv), counts, data.classes, every_class=every_class)
-        alone = np.flatnonzero(counts[data.y] == 1)
-    splits = stratified_splits(data.y, cv, repeats) if isinstance(cv, int) and cv > 1 else _splits(cv, data)
+        groups = np.arange(n) if data.groups is None else group_numbers(data.groups)
+        units = RowGroups(data.y, groups)
+        cv = fold_count(int(cv), units, data.classes, every_class=every_class)
+    drawn = units is not None and cv > 1
+    splits = stratified_splits(data.y, cv, repeats, groups) if drawn else _splits(cv, data)
     folds = []
     for number, (train, test) in enumerate(splits):
         train, test = (np.arange(n)[rows] for rows in (train, test))
-        kept = np.intersect1d(test, alone)
-        train, test = np.concatenate([train, kept]), test[~np.isin(test, kept)]
+        if units is not None:
+            held_out = np.zeros(n, np.bool_)
+            held_out[test] = True
+            held_out = units.with_all_classes(held_out)
+            train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         fold = Fold(np.bincount(train, minlength=n).astype(np.float64), test)
         weighted = np.bincount(data.y, fold.times * data.weights, minlength=K)
         if not weighted.all():

@@ -1,7 +1,7 @@
 """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from dropglm.linear.base import LogisticModel, SparsifyMixin
 from dropglm.linear.validation import check_classification, check_settings
@@ -42,8 +42,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         As in scikit-learn; an int is the number of stratified folds of consecutive rows. None means five; if
         the number of rows times that of classes is at most 400, they are shuffled and drawn two to four
         times. A class may have fewer rows than there are folds, if the score is a mean over rows (log loss or
-        accuracy); its only row is never held out. For groups pass the splits themselves,
-        ``list(GroupKFold(5).split(X, y, groups))``.
+        accuracy); its only row is never held out. Rows of a group, if ``fit`` is given groups, are held out
+        together; the only group of a class is never held out. A splitter is given the groups.
     scoring : str, callable or None, default="neg_log_loss"
         A scorer of scikit-learn; None means accuracy. A callable is given the predictors of the held-out rows
         instead of X, and a model that returns them unchanged.
@@ -151,6 +151,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     (0.3, 0.1, 'naive_bayes')
     """
 
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
     _has_checkpoints = False
 
     dropout: Any = (0.7, 0.5, 0.3)
@@ -185,6 +186,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Choose the settings by cross-validation, and fit the model with them to all rows.
 
@@ -200,13 +202,16 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             Rows without labels, which are used in the fit of every fold.
         unlabeled_weight : array-like of shape (m,), default=None
             Weights of the unlabelled rows.
+        groups : array-like of shape (n,), default=None
+            Labels of any type, such as the author of each row: rows with the same label are held out
+            together. Otherwise scores are too good if rows of a group resemble each other.
 
         Returns
         -------
         self
             The fitted model.
         """
-        return self._finish(self._search(X, y, sample_weight, X_unlabeled, unlabeled_weight))
+        return self._finish(self._search(X, y, sample_weight, X_unlabeled, unlabeled_weight, groups))
 
     def _search(
         self,
@@ -215,10 +220,11 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
+        groups: Any = None,
         **options: Any,
     ) -> Search:
         """Fit the candidates to the folds, and choose one; ``options`` are those of ``search_settings``."""
-        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight, groups)
         return self._search_rows(rows_of(self, data), **options)
 
     def _search_rows(self, rows: TrainingRows, **options: Any) -> Search:

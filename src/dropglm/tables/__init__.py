@@ -2,7 +2,16 @@
 
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import FORMATS, write
-from dropglm.tables.reader import Batch, Table, class_name, class_names, class_type, find_files, to_classes
+from dropglm.tables.reader import (
+    Batch,
+    Table,
+    class_name,
+    class_names,
+    class_type,
+    find_files,
+    group_labels,
+    to_classes,
+)
 
 __all__ = [
     "FORMATS",
@@ -15,6 +24,7 @@ __all__ = [
     "class_names",
     "class_type",
     "find_files",
+    "group_labels",
     "to_classes",
     "write",
 ]

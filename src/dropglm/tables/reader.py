@@ -465,6 +465,27 @@ class Table:
         return batch.take(good, sorted([*batch.bad, *missing], key=lambda error: error.row))
 
 
+def group_labels(table: Table, read: Batch) -> list[str] | None:
+    """Return the first further column of a table as the groups of its rows; None if there is no such column.
+
+    Raises
+    ------
+    TableError
+        If a row has no group.
+    """
+    if not table.keep:
+        return None
+    column = table.keep[0]
+    groups = read.others[column]
+    for k, group in enumerate(groups):
+        if group is None or not group.strip():
+            raise TableError(
+                f"{table.name}: {read.place(k)} has no group (column {column!r} is empty); give every row "
+                "one, such as its own number."
+            )
+    return groups
+
+
 def find_files(patterns: Iterable[str]) -> list[str]:
     """Return the absolute paths of files: those that are named, match a pattern or are in a folder.
 

@@ -96,7 +96,9 @@ class TextClassifier(TextModel):
         Weights of the classes; see ``LogisticRegression``.
     cv : int, cross-validation splitter, iterable or None, default=None
         The folds, as in ``LogisticRegressionCV``: None means five, shuffled and drawn several times if there
-        are few texts. If every class has a single text, nothing is tuned.
+        are few texts. With an int or None, copies of a text, equal but for case, tags and white space, are
+        held out together, and nothing is tuned if every class has a single text. A splitter is given the
+        groups that ``fit`` is given, joined with copies.
     scoring : str, callable or None, default="neg_log_loss"
         The score by which settings are chosen, as in ``LogisticRegressionCV``.
     tol : float, default=1e-4
@@ -168,6 +170,7 @@ class TextClassifier(TextModel):
         "X_unlabeled": True,
         "embeddings": True,
         "embeddings_unlabeled": True,
+        "groups": True,
     }
 
     ngram_range: tuple[int, int] = (1, 2)
@@ -217,6 +220,7 @@ class TextClassifier(TextModel):
         X_unlabeled: Iterable[str] | None = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.
 
@@ -236,6 +240,9 @@ class TextClassifier(TextModel):
         embeddings_unlabeled : array-like of shape (m, k), default=None
             Embeddings of the texts without labels; needed if both ``embeddings`` and ``X_unlabeled`` are
             given.
+        groups : array-like of shape (n,), default=None
+            Labels of any type, such as the author of each text with a label: texts with the same label are
+            held out together by the cross-validation, and so are copies of texts.
 
         Returns
         -------
@@ -246,7 +253,9 @@ class TextClassifier(TextModel):
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         y = check_text_labels(y, len(labeled))
-        texts = TextsInMemory(self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled)
+        texts = TextsInMemory(
+            self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled, groups
+        )
         self._fitted = fit_to_texts(self, texts)
         warn_unless_better(self.summary_)
         return self

@@ -7,24 +7,26 @@ is measured.
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegressionCV as SklearnLogisticRegressionCV
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
+from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
-from dropglm.search.held_out import FOLDS
+from dropglm.places.rows import TrainingData
+from dropglm.search.held_out import FOLDS, folds_from
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
 from dropglm.text.labels import find_class_numbers
 from dropglm.text.metrics import log_losses, standard_error
+from dropglm.text.training import text_groups
 
 MIN_TEXTS = 3  # of each class: one to measure on, and two to choose settings with
 
@@ -85,6 +87,7 @@ def compare_with_baseline(
     *,
     embeddings: Any = None,
     embeddings_unlabeled: Any = None,
+    groups: Any = None,
     fit_seconds: float = 1.0,
     shown: bool = False,
 ) -> Comparison:
@@ -109,6 +112,8 @@ def compare_with_baseline(
     embeddings, embeddings_unlabeled : array-like of shape (n, k) and (m, k), default=None
         Embeddings of the texts, for the classifier. None means those of its embedder, if it has one, which
         are computed once for all folds.
+    groups : array-like of shape (n,), default=None
+        Labels of texts that are held out together, as are copies. The baseline chooses C without them.
     fit_seconds : float, default=1.0
         Rough number of seconds that one fit takes, for the progress bar.
     shown : bool, default=False
@@ -130,8 +135,12 @@ def compare_with_baseline(
     """
     y, texts = np.asarray(y), np.array([*X, None], object)[:-1]
     check_class_sizes(y)
-    classes, counts = np.unique(y, return_counts=True)
-    splits = list(_folds(model.cv, counts.min()).split(texts, y))
+    classes, numbers = np.unique(y, return_inverse=True)
+    given = None if groups is None else checks.groups(groups, len(y))
+    together, ones = text_groups(model, X, y, given).labels, np.ones(len(y))
+    data = TrainingData(texts, numbers, {}, ones, ones, classes=classes, groups=together)
+    folds = folds_from(FOLDS if model.cv is None else model.cv, data, every_class=True)
+    splits = [(np.flatnonzero(fold.times), fold.test) for fold in folds]
 
     if model.embedder is not None and embeddings is None:
         embeddings = embed(model.embedder, X, shown=shown)
@@ -143,7 +152,8 @@ def compare_with_baseline(
     def ours(train: np.ndarray, test: np.ndarray) -> np.ndarray:
         fitted = clone(model).set_params(verbose=0)
         more = {"X_unlabeled": X_unlabeled, "embeddings_unlabeled": embeddings_unlabeled}
-        fitted.fit(texts[train].tolist(), y[train], embeddings=rows_of(train), **more)
+        own = None if given is None else given[train]
+        fitted.fit(texts[train].tolist(), y[train], embeddings=rows_of(train), **more, groups=own)
         return fitted.predict_proba(texts[test].tolist(), rows_of(test))
 
     def theirs(train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -235,11 +245,6 @@ def stratified_folds(y: np.ndarray, random_state: int | None = None) -> Stratifi
     smallest = int(np.unique(y, return_counts=True)[1].min())
     shuffle = random_state is not None
     return StratifiedKFold(min(FOLDS, smallest), shuffle=shuffle, random_state=random_state)
-
-
-def _folds(cv: Any, smallest: int) -> Any:
-    cv = FOLDS if cv is None else cv
-    return StratifiedKFold(min(int(cv), int(smallest))) if isinstance(cv, Integral) else check_cv(cv)
 
 
 def _per_text(p: np.ndarray, truth: np.ndarray) -> np.ndarray:

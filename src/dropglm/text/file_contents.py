@@ -179,8 +179,9 @@ SUMMARY = Record(
                 "accuracy": number(),
                 "accuracy_interval": several(number(0.0, 1.0), 2, 2),
                 "l2_at_edge": FLAG,
+                "groups": none_or(whole()),
             },
-            optional=("score_of_shares", "accuracy_interval"),
+            optional=("score_of_shares", "accuracy_interval", "groups"),  # which older files lack
             or_none=True,
         ),
         "iterations": whole(),
@@ -200,9 +201,9 @@ SUMMARY = Record(
             },
             or_none=True,
         ),
-        "characters": whole(),
+        **dict.fromkeys(("characters", "copies", "contradictory"), whole()),
     },
-    optional=("characters",),
+    optional=("characters", "copies", "contradictory"),
 )
 VOCABULARY = Record(
     {

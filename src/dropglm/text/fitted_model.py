@@ -50,8 +50,9 @@ class Summary:
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
         over the folds ("standard_error"), the number of candidates whose score is within one standard error
         of the best ("within"), the accuracy on held-out texts ("accuracy"), and whether a value of l2 beyond
-        those that were tried may be better ("l2_at_edge"),
-        and the number of texts that were never held out ("never_held_out").
+        those that were tried may be better ("l2_at_edge"), the number of texts that were never held out
+        ("never_held_out"), and the number of groups of texts that were held out together ("groups"; None if
+        each text was held out on its own).
     iterations : int
         Number of iterations of the final fit.
     converged : bool
@@ -68,6 +69,10 @@ class Summary:
         ``search``. Also how the model uses them: the number of latent features ("n_latent"), whether these
         give rare words more weight ("rare_words"), the number of rounds of naive Bayes ("rounds") and
         "discount".
+    copies : int
+        Number of texts with labels that repeat an earlier one, but for case, tags and white space.
+    contradictory : int
+        Number of different texts whose copies have different labels.
     """
 
     texts: dict[str, int]
@@ -80,6 +85,8 @@ class Summary:
     embedding: dict[str, Any] | None = None
     unlabeled_effect: dict[str, Any] | None = None
     characters: int = 0
+    copies: int = 0
+    contradictory: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -97,12 +104,23 @@ class Summary:
         ]
         if self.embedding:
             lines.insert(2, ("embeddings", _embedding_line(self.embedding)))
+        if self.copies:
+            lines.insert(1, ("copies", self._copies_line(total)))
         if self.search:
             lines.append(("cross-validation", search_line(self.search)))
         if self.search and self.unlabeled_effect:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
         status = "converged" if self.converged else "NOT converged"
         return [*lines, ("fit", f"{status} after {self.iterations} iterations")]
+
+    def _copies_line(self, total: int) -> str:
+        one, apart = self.copies == 1, not (self.search and self.search.get("groups"))
+        line = f"{self.copies:,} of {total:,} texts {'repeats' if one else 'repeat'} another one"
+        line += "" if apart else f" and {'is' if one else 'are'} held out with it"
+        if self.contradictory:
+            have = "text has" if self.contradictory == 1 else "texts have"
+            line += f"; {self.contradictory:,} {have} copies with different labels"
+        return line
 
     def __str__(self) -> str:
         return "\n".join(f"{heading:<18}{text}" for heading, text in self.lines())
@@ -143,6 +161,8 @@ def search_line(search: dict[str, Any]) -> str:
         parts.append(f"accuracy {search['accuracy']:.4f}")
     folds = f"{search['folds']} fold{'s' if search['folds'] > 1 else ''}"
     line = f"{', '.join(parts)} over {folds}"
+    if search.get("groups"):
+        line += f" of {search['groups']:,} groups"
     if search["points"] > 1 and search["standard_error"] is None:
         line += f"; the best of {search['points']} settings"
     elif search["points"] > 1:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
@@ -33,6 +34,7 @@ from dropglm.text.blocks_beside_ngrams import (
     with_embeddings,
 )
 from dropglm.text.characters import within_budget
+from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
 from dropglm.text.labels import check_text_labels
 from dropglm.text.ngrams.analysis import check_texts
@@ -43,6 +45,7 @@ from dropglm.text.training import (
     TrainingTexts,
     character_vectorizer_of,
     check_text_settings,
+    draws_folds,
     vectorizer_of,
 )
 
@@ -55,6 +58,7 @@ class TextRows(NamedTuple):
     y: np.ndarray | None  # labels; None for texts without
     weights: Any
     embeddings: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     @property
     def labeled(self) -> bool:
@@ -62,11 +66,19 @@ class TextRows(NamedTuple):
         return self.y is not None
 
 
+class LabeledTexts(NamedTuple):
+    """What the client knows of each text with a label in a partition."""
+
+    keys: np.ndarray  # that copies have in common
+    y: np.ndarray
+    groups: np.ndarray | None
+
+
 class TextCounts(NamedTuple):
     """What one or several partitions of texts contain."""
 
     ngrams: NgramCounts
-    labels: Counter[Any]  # number of texts of each class
+    labeled: list[LabeledTexts]  # of each partition, if it has any
     sizes: tuple[int, ...]  # number of texts of each partition
     characters: tuple[int, ...]  # number of characters of each partition
     embedded: int  # number of partitions whose embeddings were given
@@ -119,9 +131,11 @@ class TextsInPartitions(TrainingTexts):
         shown = bool(classifier.verbose)
         with Progress(f"Counting the n-grams of {len(self._texts):,} partitions", is_stage=True, shown=shown):
             total: TextCounts = engine.total(count, self._texts, self._counter, add)
-        self._ngrams, self.class_counts, self._sizes, self._characters, embedded = total
-        if not self.class_counts:
+        self._ngrams, known, self._sizes, self._characters, embedded = total
+        if not known:
             raise InputError("No partition has a text with a label.")
+        self.class_counts = Counter(label for part in known for label in part.y.tolist())
+        self.groups = _groups_of(known, join_copies=draws_folds(classifier))
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
         some = embedded or classifier.embedder is not None
         self.embeddings = self._embed(classifier.embedder, bool(embedded), shown) if some else None
@@ -198,7 +212,11 @@ class TextsInPartitions(TrainingTexts):
     def rows(self, estimator: Any, features: Any) -> TrainingRows:
         """Return the rows of a fit; the list of features is emptied."""
         scaling = None if self.embeddings is None else self.embeddings.scaling
-        parts = self.engine.keep(to_rows, features, scaling)
+        groups: list[Any] = [None] * len(features)
+        if self.groups.labels is not None:
+            ends = np.cumsum(self._sizes[: self._first_unlabeled])
+            groups[: self._first_unlabeled] = np.split(self.groups.labels, ends[:-1])
+        parts = self.engine.keep(to_rows, [[*both] for both in zip(features, groups, strict=True)], scaling)
         features.clear()
         labeled, unlabeled = parts[: self._first_unlabeled], parts[self._first_unlabeled :]
         parts.clear()
@@ -221,7 +239,18 @@ def check_partition(part: Rows, _: None) -> TextRows:
         if part.labeled:
             y = check_text_labels(part.y, len(texts)) if len(texts) else np.empty(0)
         E = check_embeddings(E, len(texts)) if E is not None and len(texts) else None
-    return TextRows(part.number, texts, y, part.weights, E)
+        groups = None if part.groups is None else checks.groups(part.groups, len(texts))
+    return TextRows(part.number, texts, y, part.weights, E, groups)
+
+
+def _groups_of(known: list[LabeledTexts], *, join_copies: bool) -> TextGroups:
+    """Return the groups of the texts with labels of all partitions."""
+    keys, y, groups = zip(*known, strict=True)
+    given = None
+    if groups[0] is not None:
+        given = np.array([label for own in groups for label in own.tolist()] + [None], object)[:-1]
+    labels = np.array([label for own in y for label in own.tolist()] + [None], object)[:-1]
+    return TextGroups.of(np.concatenate(keys), labels, given, join_copies=join_copies)
 
 
 class Embedded(NamedTuple):
@@ -233,9 +262,11 @@ class Embedded(NamedTuple):
 
 def count(part: TextRows, vectorizer: NgramVectorizer) -> TextCounts:
     """Return what a partition contains."""
-    labels = Counter([] if part.y is None else part.y.tolist())
+    known = []
+    if part.y is not None and len(part.y):
+        known = [LabeledTexts(copy_keys(part.X, vectorizer.build_preprocessor()), part.y, part.groups)]
     sizes, characters = (len(part.X),), (sum(map(len, part.X)),)
-    return TextCounts(vectorizer.count(part.X), labels, sizes, characters, int(part.embeddings is not None))
+    return TextCounts(vectorizer.count(part.X), known, sizes, characters, int(part.embeddings is not None))
 
 
 def count_ngrams(part: TextRows, vectorizer: NgramVectorizer) -> NgramCounts:
@@ -376,10 +407,11 @@ def add_latent(part: TextRows, latent: tuple[LatentColumns, list[Any]]) -> TextR
     return part._replace(X=Blocks(part.X, *rows))
 
 
-def to_rows(part: TextRows, scaling: Scaling | None) -> Rows:
-    """Return a partition as rows of features, with scaled embeddings as the last block."""
+def to_rows(grouped: list[Any], scaling: Scaling | None) -> Rows:
+    """Return a partition and its groups as rows of features, with scaled embeddings as the last block."""
+    part, groups = grouped
     X, E = part.X, part.embeddings
     if scaling is not None:
         k = len(scaling.mean)
         X = with_embeddings(X, np.empty((0, k), np.float32) if E is None else scaling(E))
-    return Rows(part.number, X, part.y, part.weights, labeled=part.labeled)
+    return Rows(part.number, X, part.y, part.weights, labeled=part.labeled, groups=groups)

@@ -32,7 +32,7 @@ from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
-from dropglm.search.held_out import FOLDS, repeats_of
+from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
 from dropglm.search.scoring import check_scorer_name, standard_error, wilson_interval
 from dropglm.search.search import SURVIVING, Search, is_grid
 from dropglm.text.blocks_beside_ngrams import (
@@ -43,6 +43,7 @@ from dropglm.text.blocks_beside_ngrams import (
     with_embeddings,
 )
 from dropglm.text.characters import CharacterHead, character_settings, check_characters, within_budget
+from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
 from dropglm.text.labels import warn_about_classes
@@ -141,7 +142,7 @@ def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegressio
     several = any(is_grid(name, getattr(classifier, name)) for name in (*GRID, "ngram_weight"))
     settled = len(given) == len(GRID) and not several and not (classifier.calibrate or classifier.naive_bayes)
     # Nothing can be held out if every class has a single text.
-    one_each = isinstance(classifier.cv, Integral | None) and class_counts.max() < 2
+    one_each = draws_folds(classifier) and class_counts.max() < 2
     if not classifier.tune or settled or one_each:
         shared = classifier._settings_shared_with(LogisticRegression)
         fixed = {name: value for name, value in shared.items() if name not in GRID}
@@ -149,6 +150,18 @@ def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegressio
         return LogisticRegression(**fixed | UNTUNED | single)
     shared = classifier._settings_shared_with(LogisticRegressionCV)
     return LogisticRegressionCV(**shared | GRID | given, extend_l2=classifier.l2 is None)
+
+
+def draws_folds(classifier: Any) -> bool:
+    """Return whether we draw the folds; otherwise they are given splits, or those of a splitter."""
+    return isinstance(classifier.cv, Integral | None)
+
+
+def text_groups(classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None) -> TextGroups:
+    """Return which texts with labels the folds of a classifier hold out together, given groups or not."""
+    given = None if groups is None else checks.groups(groups, len(texts))
+    keys = copy_keys(texts, vectorizer_of(classifier, 1.0).build_preprocessor())
+    return TextGroups.of(keys, y, given, join_copies=draws_folds(classifier))
 
 
 def check_text_settings(classifier: Any) -> None:
@@ -181,11 +194,14 @@ class TrainingTexts(ABC):
         Number of texts without labels.
     embeddings : EmbeddingBlock or None
         The block of their embeddings, if they have any.
+    groups : TextGroups
+        Which of the texts with labels are held out together.
     """
 
     class_counts: Counter[Any]
     n_unlabeled: int
     embeddings: EmbeddingBlock | None
+    groups: TextGroups
 
     @abstractmethod
     def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
@@ -220,6 +236,8 @@ class TextsInMemory(TrainingTexts):
     sample_weight : array-like of shape (n,) or None
     embeddings, embeddings_unlabeled : array-like or None
         Embeddings of the texts, if they are given.
+    groups : array-like of shape (n,) or None
+        Labels of texts that are held out together.
     """
 
     def __init__(
@@ -231,11 +249,13 @@ class TextsInMemory(TrainingTexts):
         sample_weight: Any = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
+        groups: Any = None,
     ) -> None:
         self.classifier = classifier
         self.texts, self.n, self.n_unlabeled = [*labeled, *unlabeled], len(labeled), len(unlabeled)
         self.y, self.sample_weight = y, sample_weight
         self.class_counts = Counter(y.tolist())
+        self.groups = text_groups(classifier, labeled, y, groups)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled)
         if E is not None:
@@ -318,7 +338,8 @@ class TextsInMemory(TrainingTexts):
         if self._scaled is not None:
             labeled = with_embeddings(labeled, self._scaled[: self.n])
             unlabeled = None if unlabeled is None else with_embeddings(unlabeled, self._scaled[self.n :])
-        data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None)
+        groups = self.groups.labels
+        data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None, groups)
         tuned = isinstance(estimator, LogisticRegressionCV)
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
         if self._scaled is None:
@@ -366,7 +387,7 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
     """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
-    weights = ngram_weights_of(classifier, np.array([*texts.class_counts.values()]))
+    weights = ngram_weights_of(classifier, texts.groups.class_sizes)
     again = uses_characters(classifier)  # texts are then vectorized once more
     best = _attempt(classifier, texts, weights[0], last=len(weights) == 1 and not again)
     powers = best.latent_powers
@@ -392,7 +413,7 @@ def _attempt(
     """Return the features of texts, and the search that chooses the settings."""
     # N-grams of all texts.
     vectorizer, features = texts.vectorize(ngram_weight, last=last)
-    estimator = estimator_of(classifier, np.array([*texts.class_counts.values()]))
+    estimator = estimator_of(classifier, texts.groups.class_sizes)
     tuned, m = isinstance(estimator, LogisticRegressionCV), texts.n_unlabeled
 
     # Further blocks: latent features of all texts, and embeddings.
@@ -422,7 +443,7 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Search) ->
     if found is None:
         return None
     vectorizer, features = found
-    estimator = estimator_of(classifier, np.array([*texts.class_counts.values()]))
+    estimator = estimator_of(classifier, texts.groups.class_sizes)
     chosen = words.grid[words.best_number].params
     for name in ("dropout", "l2_weights"):
         if getattr(classifier, name) is None:
@@ -460,6 +481,8 @@ def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) ->
         unlabeled=texts.n_unlabeled,
         **summary_of_model(vectorizer, model, search, texts.n_unlabeled, combined),
         search=None if search is None else summary_of_search(search, words.search),
+        copies=texts.groups.copies,
+        contradictory=texts.groups.contradictory,
         embedding=embedding,
         unlabeled_effect=effect_of(search, words, characters) if search and texts.n_unlabeled else None,
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
@@ -528,12 +551,12 @@ def summary_of_model(
 def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[str, Any]:
     """Return the field ``search`` of a summary."""
     scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
-    y, probabilities = searched.rows.data.y, search.cv_probabilities_
+    data, probabilities = searched.rows.data, search.cv_probabilities_
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = standard_error(scores, independent)
     held_out = ~np.isnan(probabilities[:, 0])
-    right = probabilities[held_out].argmax(axis=1) == y[held_out]
+    right = probabilities[held_out].argmax(axis=1) == data.y[held_out]
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
@@ -546,6 +569,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "accuracy_interval": wilson_interval(int(right.sum()), len(right)),
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
+        "groups": None if data.groups is None else int(group_numbers(data.groups).max()) + 1,
     }
 
 

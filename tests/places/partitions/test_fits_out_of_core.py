@@ -78,7 +78,8 @@ def test_as_many_partitions_as_threads_are_in_memory(data, n_jobs):
 
 def test_what_is_not_a_partition_is_named(data):
     X, y = data
-    with pytest.raises(TypeError, match=r"^Partition 1 must be \(X, y\) or \(X, y, sample_weight\)\.$"):
+    forms = r"\(X, y\), \(X, y, sample_weight\) or \(X, y, sample_weight, groups\)"
+    with pytest.raises(TypeError, match=rf"^Partition 1 must be {forms}\.$"):
         fit(LogisticRegression(), [lambda: (X, y), lambda: X])
     with pytest.raises(TypeError, match=r"^Unlabelled partition 0 must be X or \(X, unlabeled_weight\)\.$"):
         fit(LogisticRegression(), [lambda: (X, y)], [lambda: (X, y, None)])

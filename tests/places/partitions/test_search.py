@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
 
 from dropglm import LogisticRegressionCV, PerBlock
-from dropglm.places.partitions import SerialEngine, fit_partitions
+from dropglm.places.partitions import SerialEngine, fit, fit_partitions
 from tests.places.partitions.cases import coefficients, cuts_of, features, partitions, two_blocks
 
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -206,3 +206,22 @@ def test_partitions_of_mixed_storage_keep_the_order_of_their_rows():
         engine=with_groups,
     )
     assert_same_search(found, expected)
+
+
+def test_groups_in_several_partitions_are_held_out_together():
+    X, y, w, _ = data(2)
+    groups = [f"author {k % 40}" if k % 3 else k for k in range(N)]
+    settings = {"dropout": 0.3, "l2": (1.0, 0.1), "cv": 3, **EXACT}
+    expected = LogisticRegressionCV(**settings).fit(X, y, w, groups=groups)
+    cuts = [slice(0, 150), slice(150, 150), slice(150, 301), slice(301, N)]
+
+    def load(part):
+        return X[part], y[part], w[part], groups[part]
+
+    assert_same_search(fit(LogisticRegressionCV(**settings), cuts, load=load), expected)
+
+    def some(part):
+        return load(part)[:3] if part.start else load(part)
+
+    with pytest.raises(ValueError, match=r"^Partition 2 has no groups, but partition 0 has some"):
+        fit(LogisticRegressionCV(**settings), cuts, load=some)

@@ -31,6 +31,8 @@ class Rows(NamedTuple):
         Weights of the rows; None means 1.
     labeled : bool
         Whether the rows have labels.
+    groups : array-like or None
+        Labels of any type; a search holds rows of the same group, in whatever partitions, out together.
 
     See Also
     --------
@@ -48,6 +50,7 @@ class Rows(NamedTuple):
     y: Any = None
     weights: Any = None
     labeled: bool = True
+    groups: Any = None
 
 
 class CheckedRows(NamedTuple):
@@ -58,6 +61,7 @@ class CheckedRows(NamedTuple):
     y: np.ndarray | None  # labels or targets; None for unlabelled rows
     weights: np.ndarray
     names: tuple[str, ...] | None  # of the columns of a table
+    groups: np.ndarray | None = None
 
     @property
     def name(self) -> str:
@@ -80,7 +84,7 @@ def check_rows(rows: Rows, targets: str) -> CheckedRows:
     ValueError or TypeError
         One sentence, which names the partition and, if a single row is to blame, the row.
     """
-    number, X, y, weights, labeled = rows
+    number, X, y, weights, labeled, groups = rows
     with naming(partition_name(number, labeled=labeled)):
         names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
         n = _length(X)
@@ -91,10 +95,12 @@ def check_rows(rows: Rows, targets: str) -> CheckedRows:
             if y is None:
                 raise InputError("has rows without labels; pass these as X_unlabeled.")
             target = _targets(y, n, targets)
+        groups = None if groups is None else checks.groups(groups, n)
         kept = w > 0
         if not kept.all():
             X, w, target = X[kept], w[kept], None if target is None else target[kept]
-        return CheckedRows(number, X, target, w, names)
+            groups = None if groups is None else groups[kept]
+        return CheckedRows(number, X, target, w, names, groups)
 
 
 @contextmanager
@@ -202,6 +208,7 @@ class Survey(NamedTuple):
     weight: float  # the sum of all weights
     y: np.ndarray | None  # labels or targets of all rows; None for unlabelled rows
     weights: np.ndarray  # of the same rows
+    groups: np.ndarray | None = None  # of the same rows, if they have any
 
 
 def survey(rows: CheckedRows, _: None) -> Survey:
@@ -224,6 +231,7 @@ def survey(rows: CheckedRows, _: None) -> Survey:
         weight=float(rows.weights.sum()),
         y=rows.y,
         weights=np.empty(0) if rows.y is None else rows.weights,
+        groups=rows.groups,
     )
 
 
@@ -252,6 +260,7 @@ def merge(a: Survey, b: Survey) -> Survey:
         weight=a.weight + b.weight,
         y=_merged_labels(a, b),
         weights=np.concatenate([a.weights, b.weights]),
+        groups=_merged_groups(a, b),
     )
 
 
@@ -327,3 +336,15 @@ def _merged_labels(a: Survey, b: Survey) -> np.ndarray | None:
             f"such as {a.y[:1].tolist()[0]!r}: their types differ."
         )
     return np.concatenate([a.y, b.y])
+
+
+def _merged_groups(a: Survey, b: Survey) -> np.ndarray | None:
+    if (a.groups is None) != (b.groups is None):
+        without, other = (a, b) if a.groups is None else (b, a)
+        raise InputError(f"{without.source} has no groups, but {_lower(other.source)} has some.")
+    if a.groups is None or b.groups is None:
+        return None
+    numeric = [groups.dtype.kind in "biuf" for groups in (a.groups, b.groups)]
+    # NumPy would turn numbers beside strings into strings.
+    kind = None if a.groups.dtype.kind == b.groups.dtype.kind or all(numeric) else object
+    return np.concatenate([a.groups.astype(kind or a.groups.dtype), b.groups.astype(kind or b.groups.dtype)])

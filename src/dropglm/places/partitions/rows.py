@@ -411,7 +411,7 @@ class RowsInPartitions(TrainingRows):
             attributes["_block_widths"] = found.widths
         self._class_factors = factors
         own = weights if factors is None else factors[y] * weights
-        return TrainingData(None, y, attributes, weights, own, classes=classes)
+        return TrainingData(None, y, attributes, weights, own, classes=classes, groups=found.groups)
 
     @property
     def block_count(self) -> int | None:
@@ -646,7 +646,8 @@ def fit(
         well.
     partitions : sequence
         Labelled rows: functions without arguments, or whatever ``load`` takes, such as paths. A partition is
-        (X, y) or (X, y, sample_weight), and must be the same each time it is read.
+        (X, y), (X, y, sample_weight) or (X, y, sample_weight, groups), and must be the same each time it is
+        read.
     unlabeled_partitions : sequence
         Unlabelled rows; such a partition is X or (X, unlabeled_weight).
     load : callable, optional
@@ -712,10 +713,12 @@ def read(numbered: tuple[int, Any], how: tuple[Callable[[Any], Any] | None, bool
         raise
     if not labeled and not isinstance(found, tuple):
         found = (found,)
-    most = 3 if labeled else 2
-    if not isinstance(found, tuple) or not most - 1 <= len(found) <= most:
-        expected = "(X, y) or (X, y, sample_weight)" if labeled else "X or (X, unlabeled_weight)"
+    sizes = (2, 3, 4) if labeled else (1, 2)
+    if not isinstance(found, tuple) or len(found) not in sizes:
+        of_labeled = "(X, y), (X, y, sample_weight) or (X, y, sample_weight, groups)"
+        expected = of_labeled if labeled else "X or (X, unlabeled_weight)"
         raise InputTypeError(f"{name} must be {expected}.")
     if labeled:
-        return Rows(number, *found)
+        X, y, weights, groups = (*found, None, None)[:4]
+        return Rows(number, X, y, weights, groups=groups)
     return Rows(number, found[0], None, found[1] if len(found) == 2 else None, labeled=False)
