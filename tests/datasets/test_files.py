@@ -338,7 +338,9 @@ def test_a_data_set_without_a_published_checksum_is_not_downloaded(places, name)
         fetch(name)
     sentence = one_sentence(error)
     assert "no checksum" in sentence
-    assert f"{table.rows:,} rows with the columns {' and '.join(table.columns)} from {table.origin}" in sentence
+    assert (
+        f"{table.rows:,} rows with the columns {' and '.join(table.columns)} from {table.origin}" in sentence
+    )
     assert "github.com/" in table.origin
 
 
