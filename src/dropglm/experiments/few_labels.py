@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -112,6 +113,33 @@ def tfidf(y: np.ndarray, seed: int, *, Cs: Any, ngrams: Sequence[int], analyzer:
     """Return tf-idf and scikit-learn's logistic regression, with C by log loss in shuffled folds."""
     first, last = ngrams
     return tfidf_baseline(y, ngram_range=(first, last), analyzer=analyzer, Cs=Cs, random_state=seed)
+
+
+def tfidf_characters(y: np.ndarray, seed: int, **settings: Any) -> Any:
+    """Return tf-idf of characters and logistic regression, which is fitted in the space of the rows."""
+    features, classifier = tfidf(y, seed, **settings)
+    return make_pipeline(features, RowSpace(), classifier)
+
+
+class RowSpace(TransformerMixin, BaseEstimator):
+    """Coordinates of rows in an orthonormal basis of the space that the fitted rows span.
+
+    A linear model with an L2 penalty, fitted to all or some of the rows, is the same in these coordinates,
+    since its weights are in that space. With 1,000 labels on news20, the n-grams of characters take 26 s
+    instead of more than 7 minutes, on a busy machine. scikit-learn stops when the largest entry of the
+    gradient is small, which in these coordinates is later, in favour of this rival.
+    """
+
+    def fit(self, X: AnyMatrix, y: Any = None) -> Self:
+        """Find the basis, Xᵀ U / s, from the eigenvectors U of X Xᵀ with eigenvalues s² above zero."""
+        squares, U = np.linalg.eigh((X @ X.T).toarray())
+        kept = squares > len(squares) * np.finfo(float).eps * squares[-1]
+        self.rows_, self.basis_ = X, U[:, kept] / np.sqrt(squares[kept])
+        return self
+
+    def transform(self, X: AnyMatrix) -> np.ndarray:
+        """Return the coordinates of rows; the part of a row outside the space is left out."""
+        return np.asarray((X @ self.rows_.T) @ self.basis_)
 
 
 def naive_bayes(
@@ -305,7 +333,7 @@ EM: dict[str, Any] = {"alpha": [0.1, 0.01, 1.0], "discount": [1.0, 0.1, 0.0]}
 #   at 300 labels was not tried.
 LABELED_ONLY: dict[str, TextMethod] = {
     TFIDF: TextMethod(tfidf, {"Cs": 10, "ngrams": WORDS}, 3.0, words=WORDS),
-    TFIDF_CHARACTERS: TextMethod(tfidf, {"Cs": 10, "ngrams": (2, 5), "analyzer": "char_wb"}, 12.0),
+    TFIDF_CHARACTERS: TextMethod(tfidf_characters, {"Cs": 10, "ngrams": (2, 5), "analyzer": "char_wb"}, 8.0),
     "naive Bayes": TextMethod(naive_bayes, {"alpha": 1.0}, 0.6, words=BIGRAMS),
     "naive Bayes, words": TextMethod(
         naive_bayes, {"alpha": 0.1, "ngrams": WORDS, "binary": True}, 0.3, words=WORDS
@@ -461,7 +489,7 @@ class FewLabels(Experiment):
     title = "Few labels: our text classifier, with and without unlabelled texts, and its rivals"
     summary = "accuracy, log loss and calibration with 10 to 1,000 labels and with unlabelled texts"
     data = ("rt", "subj", "imdb2k", "imdb", "20news", *NEW)
-    takes, takes_quick = "600 minutes, or 30 minutes with --subset", "25 seconds, no data set"
+    takes, takes_quick = "400 minutes, or 30 minutes with --subset", "25 seconds, no data set"
     protocol = (
         "Eleven data sets. Seven are older: rt, subj and imdb2k; imdb8k, 8,000 of IMDB's 50,000 labelled "
         "reviews; docs, docstrings labelled by package, up to 1,000 per package; news4, 7,000 messages of "
