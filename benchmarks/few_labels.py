@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
 from dropglm.experiments.few_labels import (
-    LABELS,
     METHODS,
     OLD,
     OURS,
     OURS_UNLABELED,
     SETS,
     TFIDF,
+    label_counts,
     score_text_method,
 )
 from dropglm.experiments.texts import few_labels
@@ -39,7 +39,7 @@ def seconds(name: str, labels: int) -> dict[str, float]:
     found: dict[str, list[float]] = {method: [] for method in COMPARED}
     for _ in range(ROUNDS):
         for method, times in found.items():
-            times.append(score_text_method(texts, method=METHODS[method], seed=SEED)["fit_seconds"])
+            times.append(score_text_method(texts, method=METHODS[method].on(name), seed=SEED)["fit_seconds"])
     return {method: min(times) for method, times in found.items()}
 
 
@@ -60,7 +60,7 @@ if __name__ == "__main__":
     with threadpool_limits(1, "blas"):
         rows = []
         for name in names:
-            for labels in LABELS:
+            for labels in label_counts(name):
                 rows.append(row(name, labels))
                 print("  ".join(rows[-1]), file=sys.stderr, flush=True)
     print(table(HEADER, rows))

@@ -37,13 +37,29 @@ class Page(NamedTuple):
 
     def table(self, title: str) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the first table below a heading that contains the title."""
+        lines = [line for line in self._part(title).splitlines() if line.startswith("|")]
+        header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+        return header, rows
+
+    def heading(self, title: str) -> str:
+        """Return the heading of that table."""
+        return self._part(title).partition("\n")[0]
+
+    def has(self, title: str) -> bool:
+        """Return whether there is such a table."""
+        return bool(self._parts(title))
+
+    def _part(self, title: str) -> str:
+        found = self._parts(title)
+        if not found:
+            raise LookupError(f"{self.path} has no table with {title!r} in its title.")
+        return found[0]
+
+    def _parts(self, title: str) -> list[str]:
+        """Return the parts of the page that have a table and the title in their heading."""
         text = (ROOT / self.path).read_text(encoding="utf-8")
-        for part in re.split(r"^#+ ", text, flags=re.MULTILINE):
-            lines = [line for line in part.splitlines() if line.startswith("|")]
-            if title in part.partition("\n")[0] and lines:
-                header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
-                return header, rows
-        raise LookupError(f"{self.path} has no table with {title!r} in its title.")
+        parts = re.split(r"^#+ ", text, flags=re.MULTILINE)
+        return [part for part in parts if title in part.partition("\n")[0] and "\n|" in part]
 
     def row(self, title: str, name: str) -> list[str]:
         """Return the cells of a row, which is named by its first cell."""
@@ -93,8 +109,30 @@ def accuracy() -> str:
 
 
 def few_labels(path: str = "docs/paper/few-labels.md") -> str:
-    """Return the README's table of few labels: ours, and each rival that is the best one somewhere."""
-    header, rows = Page(path).table("data sets: accuracy in per cent")
+    """Return the README's tables of few labels: of the older data sets, and of new ones if there are any."""
+    page, mean, new = Page(path), "data sets: accuracy in per cent", "New data sets. Mean over"
+    older, rivals, sets = _ours_and_best_rivals(page, mean)
+    some = " Columns with fewer data sets lack those of which a class would have fewer than two labels."
+    fewer = some if re.search(r" sets? \|", older.partition("\n")[0]) else ""
+    prose = (
+        f"Mean test accuracy in per cent over {sets} data sets, with default settings; the remaining "
+        f"training texts are the unlabelled ones. Of the {rivals} rivals with results on all data sets, "
+        f"the table shows tf-idf and those with the highest mean in some column.{fewer} "
+        f"[Few labels]({path}) has every data set, rival and standard error."
+    )
+    blocks = [older, prose]
+    if page.has(new):
+        added, _, sets = _ours_and_best_rivals(page, new)
+        blocks += [f"The same over {sets} further data sets:", added]
+    return "\n\n".join(blocks)
+
+
+def _ours_and_best_rivals(page: Page, title: str) -> tuple[str, int, str]:
+    """Return a table of ours and of each rival that is the best one somewhere, and the numbers behind it.
+
+    These are the number of rivals with results on all data sets, and that of the data sets.
+    """
+    header, rows = page.table(title)
     found = {row[0]: row[1::2] for row in rows}
     # A rival without results on some data set has no mean.
     rivals = {name: found[name] for name in RIVALS if "-" not in found.get(name, ["-"])}
@@ -104,20 +142,13 @@ def few_labels(path: str = "docs/paper/few-labels.md") -> str:
     for name, cells in rivals.items():
         if name in best - {TFIDF}:
             shown.append((name, "yes" if name in WITH_UNLABELED else "no", *cells))
-    ours, with_unlabeled = found[OURS], found[OURS_UNLABELED]
     shown += [
-        ("`TextClassifier`", "no", *ours),
-        ("`TextClassifier`", "yes", *(f"**{cell}**" for cell in with_unlabeled)),
+        ("`TextClassifier`", "no", *found[OURS]),
+        ("`TextClassifier`", "yes", *(f"**{cell}**" for cell in found[OURS_UNLABELED])),
     ]
-    sets = re.search(r"(\d+) data sets: accuracy", (ROOT / path).read_text(encoding="utf-8"))
+    sets = re.search(r"(\d+) data sets", page.heading(title))
     assert sets is not None
-    prose = (
-        f"Mean test accuracy in per cent over {sets[1]} data sets, with default settings; the remaining "
-        f"training texts are the unlabelled ones. Of the {len(rivals)} rivals with results on all data sets, "
-        "the table shows tf-idf and those with the highest mean in some column. "
-        f"[Few labels]({path}) has every data set, rival and standard error."
-    )
-    return f"{table(('method', 'uses unlabelled texts', *labels), shown)}\n\n{prose}"
+    return table(("method", "uses unlabelled texts", *labels), shown), len(rivals), sets[1]
 
 
 def unlabelled() -> str:

@@ -143,8 +143,12 @@ def test_results_before_and_after_are_compared_split_by_split():
     assert list(verdicts.values()) == [2, 1, 1]
 
 
-def test_the_subset_of_few_labels_has_every_data_set_and_method_that_it_names(tmp_path):
-    fits = same_results.subset(tmp_path).fits
-    assert {fit.data for fit in fits} == set(same_results.SETS)
-    assert {fit.method for fit in fits} == set(same_results.METHODS)
-    assert len(fits) == 6 * 5 * 4 * 5
+def test_stored_scores_are_those_of_all_unlabelled_texts(tmp_path):
+    line = {"data": "rt", "method": "ours", "seed": 0}
+    lines = [
+        line | {"parameters": {"labels": 50}, "result": {"accuracy": 0.75}},
+        line | {"parameters": {"labels": 50, "unlabeled": 100}, "result": {"accuracy": 0.5}},
+    ]
+    path = tmp_path / "few-labels.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    assert same_results.scores(tmp_path) == {("rt", 50, "ours"): {0: {"accuracy": 0.75}}}

@@ -90,6 +90,9 @@ def test_tables_have_the_numbers_of_the_pages_that_were_measured(tmp_path):
     assert drawn == kept
 
 
+PAGE_METHODS = ("tf-idf", "LSA", "TextClassifier", "TextClassifier + unlabelled")
+
+
 def test_the_table_of_few_labels_has_the_rivals_with_the_best_means(tmp_path):
     rows = {"tf-idf": (60, 70), "naive Bayes": (62, 65), "NB-SVM": (61, 66), "LSA": (61, 71)}
     rows |= {"TextClassifier": (64, 72), "TextClassifier + unlabelled": (70, 75)}
@@ -109,6 +112,22 @@ def test_the_table_of_few_labels_has_the_rivals_with_the_best_means(tmp_path):
     )
     assert "over 3 data sets" in block
     assert "Of the 4 rivals" in block
+    assert "fewer data sets" not in block
+
+
+def test_new_data_sets_have_a_table_of_their_own(tmp_path):
+    header = ["| method | 10 labels, 2 sets | ± | 50 labels | ± |", "| --- |"]
+    rows = [f"| {name} | {k}.00 | 0.50 | {k}.50 | 0.25 |" for k, name in enumerate(PAGE_METHODS, 50)]
+    page = tmp_path / "page.md"
+    titles = (
+        "## Mean over 3 data sets: accuracy in per cent",
+        "## New data sets. Mean over 4 data sets: accuracy",
+    )
+    page.write_text("\n".join(line for title in titles for line in [title, "", *header, *rows, ""]))
+    older, new = readme.few_labels(str(page)).split("The same over 4 further data sets:")
+    assert "| method | uses unlabelled texts | 10 labels, 2 sets | 50 labels |" in older
+    assert "Columns with fewer data sets" in older
+    assert new.strip() == older.partition("\n\n")[0]
 
 
 def test_outputs_are_replaced_and_nothing_else(tmp_path):

@@ -111,6 +111,27 @@ def test_an_experiment_without_a_quick_version_is_skipped_with_a_message(registe
     assert not (tmp_path / "another").exists()
 
 
+def test_a_subset_is_run_first_and_a_full_run_adds_the_rest(registered, tmp_path):
+    registered["second"] = Toy(has_subset=False)
+    _, err = reproduce("first", "second", "--subset", "--out", tmp_path)
+    assert "second is skipped, since it has no subset." in err
+    assert {name: len(lines) for name, lines in raw_lines(tmp_path).items()} == {"first.jsonl": 2}
+    assert "2 of 6 fits are available" in (tmp_path / "index.html").read_text()
+    before = raw_lines(tmp_path)["first.jsonl"]
+    reproduce("first", "--out", tmp_path)
+    after = raw_lines(tmp_path)["first.jsonl"]
+    assert (len(after), after[:2]) == (6, before)
+
+
+def test_a_subset_that_does_not_exist_or_is_quick_is_refused(registered, tmp_path):
+    registered["second"] = Toy(has_subset=False)
+    _, err = reproduce("second", "--subset", "--out", tmp_path / "out", code=2)
+    assert "second: there is no subset." in err
+    _, err = reproduce("first", "--subset", "--quick", "--out", tmp_path / "out", code=2)
+    assert "cannot be combined with --quick" in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_bad_line_of_another_experiment_is_reported_before_any_work(registered, tmp_path):
     good = '{"experiment": "third", "data": "one", "method": "a", "seed": 0, "parameters": {}'
     bad = ("{}, {}, NaN", '{}, {}, "a"', "7, {}, 1", "{}, null, 1")

@@ -330,11 +330,18 @@ def test_downloads_can_be_disabled(rt, places):
     assert not places[1].exists()
 
 
-def test_a_data_set_without_a_published_checksum_is_not_downloaded(places):
-    assert DATASETS["athr"].table.archive is None
+@pytest.mark.parametrize("name", ["athr", "banking77", "chnsenti_zh", "emotion6", "tweetsent_fr"])
+def test_a_data_set_without_a_published_checksum_is_not_downloaded(places, name):
+    table = DATASETS[name].table
+    assert table.archive is None
     with pytest.raises(DatasetError) as error:
-        fetch("athr")
-    assert "no checksum" in one_sentence(error)
+        fetch(name)
+    sentence = one_sentence(error)
+    assert "no checksum" in sentence
+    assert (
+        f"{table.rows:,} rows with the columns {' and '.join(table.columns)} from {table.origin}" in sentence
+    )
+    assert "github.com/" in table.origin
 
 
 def test_features_out_of_range_are_rejected(places, monkeypatch):

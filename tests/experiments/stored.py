@@ -26,8 +26,8 @@ def page_without_fits(name, experiment, folder, *, quick=True):
     return report({name: run}, folder).read_text()
 
 
-def line(data, method, accuracy, cv_score=0.5, seed=0, **parameters):
-    """Return a line as stored in the file."""
+def line(data, method, accuracy, cv_score=0.5, seed=0, scores=None, **parameters):
+    """Return a line as stored in the file, with further scores or others than the usual ones."""
     result = {
         "accuracy": accuracy,
         "cv_score": cv_score,
@@ -38,4 +38,4 @@ def line(data, method, accuracy, cv_score=0.5, seed=0, **parameters):
         "test_rows": 400,
     }
     fit = {"experiment": "toy", "data": data, "method": method, "seed": seed, "parameters": parameters}
-    return fit | {"result": result, "seconds": 1.0, "versions": {}}
+    return fit | {"result": result | (scores or {}), "seconds": 1.0, "versions": {}}

@@ -21,6 +21,16 @@ def test_fits_have_different_identities_that_can_be_stored(name, quick):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_subset_is_a_part_of_a_full_run_and_its_time_is_stated(name):
+    full, subset = (
+        {json.dumps([fit.data, fit.method, fit.seed, fit.parameters], sort_keys=True) for fit in fits}
+        for fits in (EXPERIMENTS[name].fits(False), EXPERIMENTS[name].subset())
+    )
+    assert subset < full
+    assert bool(subset) == ("--subset" in EXPERIMENTS[name].takes)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_quick_run_needs_no_files_and_a_full_run_only_those_it_names(name):
     experiment = EXPERIMENTS[name]
     assert not {fit.data for fit in experiment.fits(True)} & ON_FILE

@@ -70,6 +70,18 @@ def test_a_quick_run_is_not_mistaken_for_a_full_one(tmp_path):
     assert len(ExperimentRun("toy", Toy(), tmp_path, quick=True).lines) == 4
 
 
+def test_results_of_a_subset_are_those_of_a_full_run(tmp_path):
+    ExperimentRun("toy", Toy(), tmp_path, subset=True).run()
+    seen = []
+    run = ExperimentRun("toy", Toy(seen.append), tmp_path)
+    assert [line["seed"] for line in run.lines] == [0, 0]
+    run.run()
+    assert {seed for _, seed in seen} == {1, 2}
+    subset = ExperimentRun("toy", Toy(), tmp_path, subset=True)
+    assert subset.missing == []
+    assert subset.lines == run.lines  # all results are shown, not only those of the subset
+
+
 def test_an_unavailable_data_set_is_reported_once_and_the_others_are_run(tmp_path):
     messages = []
     run = ExperimentRun("toy", Toy(absent=("one",)), tmp_path)

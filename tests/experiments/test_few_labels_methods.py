@@ -44,6 +44,19 @@ def vectorized(texts, vectorizer):
     return [vectorizer.transform(part) for part in (labeled, unlabeled, test)]
 
 
+def test_tfidf_of_characters_is_the_same_model_in_the_space_of_the_rows(texts):
+    labeled, y, _, test = texts
+    settings = {"analyzer": "char_wb", "Cs": [0.1, 10.0]}
+    model = rivals.tfidf_characters(y, SEED, ngrams=(2, 5), **settings)
+    expected = tfidf_baseline(y, ngram_range=(2, 5), random_state=SEED, **settings)
+    for pipeline in (model, expected):
+        pipeline[-1].set_params(tol=1e-9)
+        pipeline.fit(labeled, y)
+    assert model[-1].n_features_in_ <= len(y) < expected[-1].n_features_in_
+    np.testing.assert_allclose(model[-1].C_, expected[-1].C_)
+    np.testing.assert_allclose(model.predict_proba(test), expected.predict_proba(test), rtol=1e-4)
+
+
 def test_lsa_is_logistic_regression_on_unit_rows_of_singular_vectors(texts):
     labeled, y, unlabeled, test = texts
     model = rivals.lsa(y, SEED, Cs=CS, components=4).fit(labeled, y, unlabeled)

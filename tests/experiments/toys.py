@@ -20,6 +20,7 @@ class Toy(Experiment):
     absent: tuple = ()
     title: str = "Squares"
     has_quick: bool = True
+    has_subset: bool = True
     cost: float = 1.0
     comparison: Comparison | None = None
 
@@ -32,6 +33,9 @@ class Toy(Experiment):
         if quick and not self.has_quick:
             return []
         return [self._fit(data, seed, quick) for seed in range(2 if quick else 3) for data in self.data]
+
+    def subset(self):
+        return [fit for fit in self.fits(False) if fit.seed == 0] if self.has_subset else []
 
     def tabulate(self, lines):
         rows = [[line["data"], str(line["result"]["square"])] for line in lines]

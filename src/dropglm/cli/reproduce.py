@@ -27,6 +27,12 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Use less data and fewer seeds, to finish in seconds.")
     ] = False,
+    subset: Annotated[
+        bool,
+        typer.Option(
+            "--subset", help="Run only a part of a full run, of at most 30 minutes; its results are kept."
+        ),
+    ] = False,
     out: Annotated[
         Path, OUTPUT.option("Folder for the raw results and the page.", "--out", "-o"), File.WRITTEN
     ] = Path("reproduced"),
@@ -37,6 +43,8 @@ def reproduce(
     Every fit adds a line to NAME.jsonl. Fits that already have a line are not run again:
     an interrupted run resumes where it stopped, and for a complete run only
     the tables and figures are produced again.
+    With --subset, the fits are some of those of a full run, which later
+    uses their results.
     The page (index.html, or quick.html with --quick) shows all experiments with
     results in the folder, not only those named on the command line.
     """
@@ -58,19 +66,25 @@ def reproduce(
         chosen = {name: lookup(known, name, "experiment") for name in names or known}
     if out.exists() and not out.is_dir():
         raise bad_option("--out", f"{out} is a file; give a folder.")
-    slow = [name for name, each in chosen.items() if not each.fits(quick)]
-    if len(slow) == len(chosen):
-        raise bad_option("--quick", f"{', '.join(slow)}: there is no quick version.")
-    for name in slow:
+    if quick and subset:
+        raise bad_option("--subset", "cannot be combined with --quick.")
+    without = [name for name, each in chosen.items() if not (each.subset() if subset else each.fits(quick))]
+    kind = "subset" if subset else "quick version"
+    if len(without) == len(chosen):
+        raise bad_option("--subset" if subset else "--quick", f"{', '.join(without)}: there is no {kind}.")
+    for name in without:
         del chosen[name]
         if not quiet:
-            terminal.message(f"{name} is skipped, since it has no quick version.")
+            terminal.message(f"{name} is skipped, since it has no {kind}.")
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
         raise bad_option("--out", f"{out} is not writable.")
     # Before hours of work: can figures be drawn, and can all result files be read?
     experiments.require_matplotlib()
-    runs = {name: experiments.ExperimentRun(name, known[name], out, quick=quick) for name in known}
+    runs = {
+        name: experiments.ExperimentRun(name, each, out, quick=quick, subset=subset)
+        for name, each in known.items()
+    }
     chosen_runs = {name: runs[name] for name in chosen}
     try:
         _run(chosen_runs, quiet=quiet)

@@ -331,6 +331,9 @@ ATHR = DatasetEntry(
     build=build_athr,
     # No checksum of the original (example_data.mat) is published.
     table=StoredTable(
-        file="athr.parquet", rows=ATHR_ROWS, columns={"label": "Int8", "features": "List(Int32)"}
+        file="athr.parquet",
+        rows=ATHR_ROWS,
+        columns={"label": "Int8", "features": "List(Int32)"},
+        origin="example_data.mat of github.com/sidaw/fastdropout",
     ),
 )

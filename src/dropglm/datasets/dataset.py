@@ -32,8 +32,8 @@ class Dataset:
     name : str
         The name that was passed to ``load_dataset``.
     y : ndarray of shape (n,)
-        Labels of the training rows: indices into ``class_names``, or the class names themselves (``20news``,
-        ``docstrings``).
+        Labels of the training rows: indices into ``class_names``, or the class names themselves if
+        the file has names (``20news``, ``docstrings``, ``banking77`` and others).
     class_names : tuple of str
         Names of the classes.
     texts : ndarray of shape (n,) or None
@@ -151,12 +151,15 @@ class StoredTable:
         The type of each column, by its name in polars.
     archive : Archive or None, default=None
         None if no checksum is published; the file is then not downloaded.
+    origin : str, default=""
+        Without an archive: what the file can be made from.
     """
 
     file: str
     rows: int
     columns: Mapping[str, str]
     archive: Archive | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True)

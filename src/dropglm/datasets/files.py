@@ -177,9 +177,11 @@ def find_or_download(
         return found
     by_hand = f"put {table.file} into a folder and set $DROPGLM_DATA to that folder"
     if table.archive is None:
+        *others, last = table.columns
         raise DatasetError(
             f"{table.file} was not found, and cannot be downloaded because no checksum of the original is "
-            f"published; {by_hand}."
+            f"published; make a Parquet file of {table.rows:,} rows with the columns {', '.join(others)} and "
+            f"{last} from {table.origin}, then {by_hand}."
         )
     if not download:
         raise DatasetError(f"{table.file} was not found; allow the download, or {by_hand}.")

@@ -13,18 +13,23 @@ from dropglm.datasets import files
 from dropglm.datasets.corpora import ATHR, BBCRYPT, IMDB, IMDB2K, NEWSGROUPS, RT, SUBJ, XGRAPH
 from dropglm.datasets.dataset import Dataset, DatasetEntry
 from dropglm.datasets.docstrings import DOCSTRINGS
+from dropglm.datasets.short_texts import BANKING77, CHNSENTI_ZH, EMOTION6, TWEETSENT_FR
 from dropglm.datasets.simulation import SIMULATION
 
 DATASETS: dict[str, DatasetEntry] = {
     "20news": NEWSGROUPS,
     "athr": ATHR,
+    "banking77": BANKING77,
     "bbcrypt": BBCRYPT,
+    "chnsenti_zh": CHNSENTI_ZH,
     "docstrings": DOCSTRINGS,
+    "emotion6": EMOTION6,
     "imdb": IMDB,
     "imdb2k": IMDB2K,
     "rt": RT,
     "simulation": SIMULATION,
     "subj": SUBJ,
+    "tweetsent_fr": TWEETSENT_FR,
     "xgraph": XGRAPH,
 }
 
@@ -37,11 +42,12 @@ def load_dataset(
     verbose: bool | None = None,
     **options: Any,
 ) -> Dataset:
-    """Load one of the paper's data sets, its simulation, or docstrings of installed packages.
+    """Load one of the paper's data sets, its simulation, docstrings of installed packages, or further texts.
 
     The file is searched for in ``data_home`` or ``$DROPGLM_DATA``, then in the user's cache. Otherwise the
-    original archive is downloaded, verified, and stored in the cache as a Parquet file. ``docstrings`` and
-    ``simulation`` need no file.
+    original archive is downloaded, verified, and stored in the cache as a Parquet file. ``athr``,
+    ``banking77``, ``chnsenti_zh``, ``emotion6`` and ``tweetsent_fr`` cannot be downloaded, since no checksums
+    of them are published. ``docstrings`` and ``simulation`` need no file.
 
     Parameters
     ----------
@@ -50,13 +56,17 @@ def load_dataset(
 
         - ``20news``: messages of 20 newsgroups
         - ``athr``: two newsgroups on religion, as binary features
+        - ``banking77``: questions of bank customers, of 77 intents
         - ``bbcrypt``: newsgroups on baseball and cryptography
+        - ``chnsenti_zh``: Chinese hotel reviews, positive or negative
         - ``docstrings``: docstrings of installed packages; the label is the package
+        - ``emotion6``: English tweets of six emotions
         - ``imdb``: IMDB reviews, half of them without labels
         - ``imdb2k``: 2,000 film reviews with ten official folds
         - ``rt``: sentences of film reviews, positive or negative
         - ``simulation``: the paper's simulation of rare but useful features
         - ``subj``: sentences of film reviews, subjective or objective
+        - ``tweetsent_fr``: French tweets, negative, neutral or positive
         - ``xgraph``: newsgroups on the X Window System and computer graphics
     data_home : path-like or None, default=None
         Folder with Parquet files; None uses ``$DROPGLM_DATA`` if it is set.
@@ -74,8 +84,8 @@ def load_dataset(
     -------
     Dataset
         Texts or features, labels, and where the data set has them a test set, unlabelled texts and groups.
-        Rows are in the order of the file, which is by class except for ``docstrings`` and ``simulation``:
-        shuffle them before taking a part.
+        Rows are in the order of the file, which is by class for the paper's data sets: shuffle them before
+        taking a part.
 
     Raises
     ------

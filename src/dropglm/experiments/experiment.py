@@ -116,7 +116,8 @@ class Experiment(ABC):
     data : sequence of str
         Data sets that a full run reads.
     takes, takes_quick : str
-        Rough running times. ``takes_quick`` is empty if there is no quick version.
+        Rough running times. ``takes`` also names that of the subset, if there is one; ``takes_quick`` is
+        empty if there is no quick version.
     """
 
     title: str
@@ -133,6 +134,10 @@ class Experiment(ABC):
     @abstractmethod
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits of a full or quick run, without loading data; none if there is no quick version."""
+
+    def subset(self) -> list[PlannedFit]:
+        """Return the fits of a full run that are worth running alone; none if there is no such subset."""
+        return []
 
     @abstractmethod
     def tabulate(self, lines: Lines) -> list[ResultTable]:
@@ -239,20 +244,26 @@ class ExperimentRun:
     experiment : Experiment
     folder : Path
     quick : bool, default=False
+    subset : bool, default=False
+        Whether to run only the subset of a full run. Results of all its fits are used, as far as they are
+        stored.
 
     Attributes
     ----------
     fits : list of PlannedFit
-        All fits of the run, whether or not they have a result.
+        All fits of the full or quick run, whether or not they have a result.
     results : RawResults
         The stored results, read when the object is created.
     """
 
-    def __init__(self, name: str, experiment: Experiment, folder: Path, *, quick: bool = False) -> None:
+    def __init__(
+        self, name: str, experiment: Experiment, folder: Path, *, quick: bool = False, subset: bool = False
+    ) -> None:
         self.name = name
         self.experiment = experiment
         self.quick = quick
         self.fits = experiment.fits(quick)
+        self.subset = subset
         self.results = RawResults(folder, name)
 
     @property
@@ -262,8 +273,9 @@ class ExperimentRun:
 
     @property
     def missing(self) -> list[PlannedFit]:
-        """The fits that have no result yet."""
-        return [fit for fit in self.fits if self.results.line(fit) is None]
+        """The fits, of the subset if only that is run, that have no result yet."""
+        fits = self.experiment.subset() if self.subset else self.fits
+        return [fit for fit in fits if self.results.line(fit) is None]
 
     def run(self, *, progress: Progress | None = None, tell: Callable[[str], None] = print) -> None:
         """Run the missing fits and store a result for each.

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV as SklearnLogisticRegressionCV
-from sklearn.metrics import get_scorer
+from sklearn.metrics import f1_score, get_scorer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
 
@@ -257,7 +257,9 @@ def score_on_test(model: Any, split: Split) -> dict[str, Any]:
     p = model.predict_proba(split.X_test) if hasattr(model, "predict_proba") else None
     predicted = model.predict(split.X_test) if p is None else model.classes_[p.argmax(axis=1)]
     accuracy = float(np.mean(predicted == split.y_test))
-    result = {"accuracy": accuracy, "labeled": len(split.y), "test_rows": len(split.y_test)}
+    macro_f1 = float(f1_score(split.y_test, predicted, average="macro", zero_division=0.0))
+    result = {"accuracy": accuracy, "macro_f1": macro_f1}
+    result |= {"labeled": len(split.y), "test_rows": len(split.y_test)}
     if p is None:
         return result
     found = metrics_from_probabilities(split.y_test, p, model.classes_)

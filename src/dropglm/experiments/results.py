@@ -70,13 +70,30 @@ class Lines(list[ResultLine]):
             if (other := theirs.get(_split(line)))
         )
 
+    def gap(self, score: str, other: str) -> "Lines":
+        """Return lines with one score minus another as their result, named ``gap``; of those that have both.
+
+        Examples
+        --------
+        >>> lines = Lines([{"result": {"loss": 0.75, "reported": 0.5}}, {"result": {"loss": 0.75}}])
+        >>> lines.gap("reported", "loss")
+        [{'result': {'gap': -0.25}}]
+        """
+        return Lines(
+            line | {"result": {"gap": found[score] - found[other]}}
+            for line in self
+            if {score, other} <= (found := line["result"]).keys()
+        )
+
     def averaged(self, sets: int) -> "Lines":
         """Return the means over data sets, of the splits that have results for all of the sets."""
         groups = [group for group in self.by("method", "labels", "seed").values() if len(group) == sets]
-        return Lines(
-            group[0] | {"result": {name: float(np.mean(group.values(name))) for name in _scores(group[0])}}
-            for group in groups
-        )
+        return Lines(group[0] | {"result": group._mean_scores()} for group in groups)
+
+    def _mean_scores(self) -> dict[str, float]:
+        """Return the means of the scores that all lines have."""
+        values = {name: self.values(name) for name in _scores(self[0])}
+        return {name: float(np.mean(found)) for name, found in values.items() if len(found) == len(self)}
 
     def count_seeds(self) -> str:
         """Return the number of different seeds, in words."""
@@ -178,6 +195,7 @@ class Score(NamedTuple):
 
 ACCURACY = Score("accuracy", "accuracy in per cent", PERCENT, higher=True)
 LOG_LOSS = Score("log_loss", "log loss", NUMBER)
+MACRO_F1 = Score("macro_f1", "macro F1 in per cent", PERCENT, higher=True)
 
 
 def table(

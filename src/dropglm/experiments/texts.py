@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from dropglm.datasets import load_dataset
+from dropglm.datasets import DATASETS, load_dataset
 from dropglm.datasets.corpora import without_header
 from dropglm.text import NgramVectorizer
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
@@ -115,6 +115,18 @@ PARTS: dict[str, Callable[[Load], TextsAndLabels]] = {
     "news4": lambda load: _draw(7_000, _top_levels(load)),
     "news20": lambda load: _draw(8_000, _newsgroups(load)),
 }
+
+
+def count_classes(name: str) -> int:
+    """Return the number of classes of a data set or of a part, without loading it.
+
+    Examples
+    --------
+    >>> [count_classes(name) for name in ("rt", "news4", "news20")]
+    [2, 4, 20]
+    """
+    whole = {"imdb8k": "imdb", "docs": "docstrings", "news20": "20news"}
+    return len(TOP_LEVELS if name == "news4" else DATASETS[whole.get(name, name)].classes)
 
 
 def hold_out(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -201,7 +201,12 @@ def check_class_sizes(y: np.ndarray) -> None:
 
 
 def tfidf_baseline(
-    y: np.ndarray, *, ngram_range: tuple[int, int] = (1, 2), Cs: Any = 10, random_state: int | None = None
+    y: np.ndarray,
+    *,
+    ngram_range: tuple[int, int] = (1, 2),
+    analyzer: str = "word",
+    Cs: Any = 10,
+    random_state: int | None = None,
 ) -> Pipeline:
     """Return tf-idf and scikit-learn's logistic regression with C chosen by log loss.
 
@@ -211,6 +216,8 @@ def tfidf_baseline(
         Labels of the texts to fit.
     ngram_range : tuple (int, int), default=(1, 2)
         The smallest and the largest n.
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Whether n-grams are of words or of characters, as in scikit-learn.
     Cs : int or list of float, default=10
         Values of C, or their number.
     random_state : int or None, default=None
@@ -222,7 +229,7 @@ def tfidf_baseline(
         Not fitted.
     """
     return make_pipeline(
-        TfidfVectorizer(ngram_range=ngram_range, sublinear_tf=True),
+        TfidfVectorizer(analyzer=analyzer, ngram_range=ngram_range, sublinear_tf=True),
         SklearnLogisticRegressionCV(
             Cs=Cs,
             l1_ratios=(0.0,),
