@@ -322,7 +322,8 @@ class Search:
         steps = iter(STEPS if stepwise else ())
         candidates = next(steps)(grid, None) if stepwise else grid
         while candidates:
-            self.fit_candidates(candidates, shown=bool(estimator.verbose))
+            halve = stepwise and len({one.params["l2"] for one in candidates}) == 1
+            self.fit_candidates(candidates, shown=bool(estimator.verbose), halve=halve)
             if all(len(outcome.fits) < len(self.rows.folds) for outcome in self.outcomes):
                 break
             self.best = best_candidate(
@@ -341,8 +342,11 @@ class Search:
         converged = [fit.converged for outcome in self.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, estimator.max_iter)
 
-    def fit_candidates(self, candidates: list[Candidate], *, shown: bool) -> None:
-        """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
+    def fit_candidates(self, candidates: list[Candidate], *, shown: bool, halve: bool = False) -> None:
+        """Fit and score more candidates; those that are clearly worse than the best so far drop out.
+
+        If ``halve``, half of the candidates drop out after each stage.
+        """
         first, folds = len(self.grid), len(self.rows.folds)
         # Without a step, candidates that are close to each other would have the same score.
         rough = replace(self.solver, tol=max(self.solver.tol, SEARCH_TOL), min_iter=1)
@@ -355,7 +359,7 @@ class Search:
             done, fitted = 0, 0
             found: dict[tuple[int, int], FoldFit] = {}
             while alive and done < folds:
-                stage = range(done, self._stop_after(done, alive))
+                stage = range(done, self._stop_after(done, alive, halve))
                 if fitted < stage.stop:
                     # Threads without a fit take those of the next stage, which are unused if the race ends.
                     spare = self.rows.features.threads // (len(alive) * len(self.rows.targets))
@@ -373,7 +377,8 @@ class Search:
                     self.outcomes[number] = outcome
                 done = stage.stop
                 if self.race is not None and done < folds:
-                    remaining = self.race.survivors(alive, [one.row_scores for one in self.outcomes])
+                    scores = [one.row_scores for one in self.outcomes]
+                    remaining = self.race.survivors(alive, scores, halve=halve)
                     progress.leave_out((len(alive) - len(remaining)) * (folds - fitted))
                     self.release(set(alive).difference(remaining))
                     alive = remaining
@@ -389,7 +394,7 @@ class Search:
     def _coefficients(self, number: int, fold: int) -> tuple[Coefficients, ...]:
         return self.outcomes[number].fits[fold].by_problem
 
-    def _stop_after(self, done: int, alive: list[int]) -> int:
+    def _stop_after(self, done: int, alive: list[int], halve: bool) -> int:
         """Return the number of folds after the next stage; all of them if no one can drop out."""
         folds = len(self.rows.folds)
         if self.race is None:
@@ -397,7 +402,8 @@ class Search:
         finished = any(len(outcome.fits) == folds for outcome in self.outcomes)
         if len(alive) == 1 and not finished and self.race.rival is None:
             return folds
-        return next(stop for stop in self.race.stops if stop > done)
+        stops = self.race.halving_stops if halve else self.race.stops
+        return next(stop for stop in stops if stop > done)
 
 
 def _first_rule(one: Candidate) -> Any:
@@ -426,14 +432,25 @@ def _with_other_blocks(grid: list[Candidate], best: Candidate) -> list[Candidate
     return [one for one in grid if key(one) == key(best)]
 
 
+def _with_smaller_l2(grid: list[Candidate], best: Candidate) -> list[Candidate]:
+    """Return those that differ from the best in l2 only, which is smaller."""
+    return [one for one in _with_other_l2(grid, best) if one.params["l2"] < best.params["l2"]]
+
+
 def _with_other_l2(grid: list[Candidate], best: Candidate) -> list[Candidate]:
     """Return those that differ from the best in l2 only."""
     return [one for one in grid if one.params | {"l2": None} == best.params | {"l2": None}]
 
 
+def _with_larger_l2(grid: list[Candidate], best: Candidate) -> list[Candidate]:
+    """Return those that differ from the best in l2 only, unless a smaller one was better than the middle."""
+    middle = _with_middle_l2(grid, None)[0].params["l2"]
+    return _with_other_l2(grid, best) if best.params["l2"] == middle else []
+
+
 # One setting after the other: noise and l2 weights, then further blocks, then l2. On ten sets of texts with
 # 20 to 300 labels, the accuracy is within 0.1 points of that of the whole grid, in a third of the fits.
-STEPS: tuple[Any, ...] = (_with_middle_l2, _with_other_blocks, _with_other_l2)
+STEPS: tuple[Any, ...] = (_with_middle_l2, _with_other_blocks, _with_smaller_l2, _with_larger_l2)
 
 # The grid of l2 is continued up to this factor beyond its edge.
 MAX_EXTENSION = 10.0

@@ -59,6 +59,8 @@ GRID: dict[str, Any] = {
     "l2_weights": ("naive_bayes", "uniform"),
     "discount": 0.0,
 }
+# Of the model of characters, whose other settings are those that were chosen for words.
+CHARACTER_L2 = (0.1, 0.01)
 # Without tuning. On rows of length 1, l2 = 1 is far too strong (82.9 instead of 85.1 % with 1,000 labels).
 UNTUNED: dict[str, Any] = {"dropout": 0.5, "l2": 0.01, "l2_weights": "uniform", "discount": 0.0}
 # With 50 to 1,000 labels, a weight of 1 instead of 0.5 costs up to 4 points of accuracy (news4). With 8,000
@@ -445,13 +447,16 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Search) ->
     vectorizer, features = found
     estimator = estimator_of(classifier, texts.groups.class_sizes)
     chosen = words.grid[words.best_number].params
-    for name in ("dropout", "l2_weights"):
-        if getattr(classifier, name) is None:
-            value = chosen[name]
-            estimator.set_params(**{name: value.values[0] if isinstance(value, PerBlock) else value})
+    values = {name: _of_first_block(chosen[name]) for name in ("dropout", "l2_weights")}
+    values |= {"l2": CHARACTER_L2}
+    estimator.set_params(**{name: own for name, own in values.items() if getattr(classifier, name) is None})
+    estimator.set_params(multi_class="multinomial" if words.rows.family.several else "ovr")
     rows = texts.rows(estimator, features)
-    stepwise = classifier.l2 is None
-    return Attempt(vectorizer, estimator, rows, None, estimator._search_rows(rows, stepwise=stepwise))
+    return Attempt(vectorizer, estimator, rows, None, estimator._search_rows(rows))
+
+
+def _of_first_block(value: Any) -> Any:
+    return value.values[0] if isinstance(value, PerBlock) else value
 
 
 def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) -> FittedTextModel:
