@@ -321,7 +321,7 @@ class ScannedTexts(NamedTuple):
     """Texts that compiled code preprocesses and splits, on any thread."""
 
     texts: Sequence[str]
-    preprocess: Preprocessor
+    preprocess: Preprocessor | None  # None: they are already preprocessed
     runs: Runs
     stop_words: tuple[np.ndarray, ...]  # their hash table and letters for ``drop_tokens``, or nothing
 
@@ -334,8 +334,9 @@ class ScannedTexts(NamedTuple):
         """Return the tokens of texts first to last - 1, which are stored in the room."""
         texts = EncodedTexts.of(self.texts[first:last])
         room.reserve(texts.size)
-        texts = clean(texts, self.preprocess, room.letters)
-        room.reserve(texts.size)  # accents and lower case can take more bytes
+        if self.preprocess is not None:
+            texts = clean(texts, self.preprocess, room.letters)
+            room.reserve(texts.size)  # accents and lower case can take more bytes
         firsts, counts = np.empty((2, last - first), np.int64)
         found = firsts, counts, tuple(room.words)
         split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self.runs), *found)
@@ -380,10 +381,9 @@ class Tokenizer:
         preprocess = self.preprocess
         if self.runs is None:
             return SplitTexts(tokens_of_lists([self.words(text) for text in texts]))
-        if not (isinstance(preprocess, Preprocessor) and preprocess.is_built_in):
-            texts = [preprocess(text) for text in texts]
-            preprocess = Preprocessor(lowercase=False, strip_html=False)
-        return ScannedTexts(texts, preprocess, self.runs, self.stop_table)
+        if isinstance(preprocess, Preprocessor) and preprocess.is_built_in:
+            return ScannedTexts(texts, preprocess, self.runs, self.stop_table)
+        return ScannedTexts([preprocess(text) for text in texts], None, self.runs, self.stop_table)
 
     def split(self, texts: Sequence[Any], room: TokenBuffers | None = None) -> Tokens:
         """Return the tokens of all texts."""
