@@ -26,6 +26,7 @@ export class Model {
 
   // The tokens of a text.
   split(text) {
+    text = text.normalize(this.normalization);
     if (this.lowercase)
       text = Array.from(text.replace(this.finalSigma, "$1ς"), (c) => this.lower.get(c) ?? c).join("");
     if (this.strip_html) text = text.replace(/<\/?[a-zA-Z][^<>]*>/g, " ");

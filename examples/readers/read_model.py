@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
+from unicodedata import normalize
 
 TF = {"binary": lambda c: 1, "count": lambda c: c, "log": lambda c: 1 + math.log(c)}
 NORM = {"l1": lambda *x: sum(map(abs, x)), "l2": math.hypot, None: lambda *x: 1}
@@ -27,11 +28,10 @@ class Model:
             self.final_sigma = re.compile(f"({cased}{ignored}*)Σ(?!{ignored}*{cased})")
 
     def split(self, text):  # into tokens
-        if self.file["lowercase"]:
-            lower = self.file["lowercase"]["characters"]
-            text = "".join(lower.get(c, c) for c in self.final_sigma.sub(r"\1ς", text))
-        if self.file["strip_html"]:
-            text = re.sub("</?[a-zA-Z][^<>]*>", " ", text)
+        text = normalize(self.file["normalization"], text)
+        if lower := self.file["lowercase"]:
+            text = "".join(lower["characters"].get(c, c) for c in self.final_sigma.sub(r"\1ς", text))
+        text = re.sub("</?[a-zA-Z][^<>]*>", " ", text) if self.file["strip_html"] else text
         return [token for token in self.token.findall(text) if token not in self.file["stop_words"]]
 
     def predictors(self, text):  # one per class; of two classes, that of the second one only

@@ -29,6 +29,7 @@ from dropglm import (
 from dropglm.base import model_files
 from dropglm.base.model_files import ModelFileError
 from dropglm.text.fitted_model import load_fitted_model
+from dropglm.text.ngrams.tokens import RUNS
 
 
 @pytest.fixture
@@ -286,6 +287,16 @@ def test_a_pattern_that_may_be_slow_needs_trust(load, saved, tmp_path):
     rewrite(path, lambda state: state["settings"].update(token_pattern="(("))
     with pytest.raises(ModelFileError, match="is not a regular expression"):
         load(path, trust=True)
+
+
+@pytest.mark.parametrize("pattern", RUNS)
+def test_built_in_patterns_need_no_trust(pattern, tmp_path):
+    texts = ["手机很好", "很 good", "不 bad", "不好"]
+    model = TextClassifier(tune=False, min_df=1, token_pattern=pattern).fit(texts, [1, 1, 0, 0])
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.token_pattern == pattern
+    np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
 
 
 def test_a_model_with_a_pattern_of_the_user_is_saved_and_loaded_with_trust(tmp_path):

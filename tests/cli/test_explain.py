@@ -76,6 +76,25 @@ def test_several_classes_are_compared_two_at_a_time(tmp_path):
     assert len(set(re.findall(r"rgba\((\d+,\d+,\d+)", html))) == 2
 
 
+def test_chinese_is_shown_without_blanks(tmp_path):
+    texts = ["iPhone很好", "很好看", "不好看", "不好, 差"] * 2
+    TextClassifier(tune=False).fit(texts, ["好评", "好评", "差评", "差评"] * 2).save(tmp_path / "m.skops")
+    text = "iPhone很好不好电"
+    out = json.loads(dropglm("explain", "m.skops", text, "--html", "page.html", "--json", cwd=tmp_path))
+    ngrams = {entry["ngram"] for entry in out["texts"][0]["contributions"]}
+    assert {"很好", "不好", "iphone 很"} <= ngrams
+    assert "不好" in {entry["ngram"] for entry in out["top_features"]["差评"]}
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    shown = re.search('<p class="text">(.*?)</p>', html)[1]
+    assert re.sub("<.*?>", "", shown) == "iphone 很好不好电"
+    assert "不 好" not in html
+    weights = {word: float(weight) for weight, word in re.findall(r'title="([^"]*)">(\w)</mark>', shown)}
+    parts = {entry["ngram"]: entry["weight"] for entry in out["texts"][0]["contributions"]}
+    expected = parts["不"] + (parts["不好"] + parts.get("好不", 0.0)) / 2
+    assert weights["不"] == pytest.approx(expected, abs=1e-3)
+    assert "很好" in dropglm("explain", "m.skops", text, cwd=tmp_path)
+
+
 def test_many_classes_are_listed_in_a_table(tmp_path):
     names = [f"{first}{last}" for first in "abcdefg" for last in "xyz"]
     classes_model(tmp_path, names)

@@ -5,7 +5,21 @@ from benchmarks.unicode_texts import random_texts
 from dropglm import OnlineTextClassifier, TextClassifier
 from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
-WORDS = ["good", "bad", "Dull", "film", "it's", "ΟΔΟΣ", "İstanbul", "naïve", "x2", "京都"]
+WORDS = [
+    "good",
+    "bad",
+    "Dull",
+    "film",
+    "it's",
+    "ΟΔΟΣ",
+    "İstanbul",
+    "naïve",
+    "x2",
+    "京都",
+    "手机很好",
+    "映画はとても",
+    "ดีมาก",
+]
 TEXTS = random_texts(300, seed=1, words=WORDS)
 NEW = [*random_texts(1000, seed=2, words=WORDS), "", "<br>", "good " * 400, "Σ", "ΑΣ", "ΑΣ.", "Α.Σ́Β"]
 

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -11,9 +12,23 @@ from sklearn.pipeline import Pipeline
 
 from dropglm import TextClassifier
 from dropglm.exports import write_json, write_onnx, write_sklearn
+from dropglm.text.ngrams.tokens import RUNS
 from tests.exports.conftest import NEW
 
 READERS = Path(exports.READERS)
+MIXED = [
+    "iPhone手机很好!",
+    "手机不好",
+    "映画はとてもよかった",
+    "カメラがｶｯｺｲｲ",
+    "ดีมาก It's",
+    "ไม่ดี",
+    "好 film",
+    "가 나다",
+    "မြန်မာ",
+    "ខ្មែរ",
+]
+NEW_MIXED = [*MIXED[::-1], "".join(MIXED), " ".join(MIXED), "不<br>好IPHONE", "とても手机 人々〇", "ལྷ་ས 𠀀好"]
 
 
 @pytest.mark.parametrize("export", list(exports.EXPORTS))
@@ -25,6 +40,31 @@ def test_labels_and_probabilities_are_the_same(model, export, tmp_path):
     assert len(np.unique(expected[0])) > 1
     assert_array_equal(labels, expected[0])
     assert_allclose(probabilities, expected[1], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("pattern", RUNS)
+@pytest.mark.parametrize("export", list(exports.EXPORTS))
+def test_every_built_in_pattern_finds_the_same_tokens(pattern, export, tmp_path):
+    if export.endswith("JavaScript") and shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    model = TextClassifier(tune=False, min_df=1, token_pattern=pattern).fit(MIXED, [0, 1] * (len(MIXED) // 2))
+    expected = exports.ours(model).both(NEW_MIXED)
+    labels, probabilities = exports.EXPORTS[export](model, tmp_path).both(NEW_MIXED)
+    assert_array_equal(labels, expected[0])
+    assert_allclose(probabilities, expected[1], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("export", [name for name in exports.EXPORTS if name.startswith("JSON")])
+def test_readers_normalise_texts(model, export, tmp_path):
+    """Scikit-learn and ONNX do not; their texts must be in NFC."""
+    if export.endswith("JavaScript") and shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    expected = exports.ours(model).both(NEW)
+    decomposed = [normalize("NFD", text) for text in NEW]
+    for scorer in (exports.ours(model), exports.EXPORTS[export](model, tmp_path)):
+        labels, probabilities = scorer.both(decomposed)
+        assert_array_equal(labels, expected[0])
+        assert_allclose(probabilities, expected[1], rtol=0, atol=1e-6)
 
 
 def test_an_onnx_file_says_what_it_needs_and_takes_any_number_of_texts(model, tmp_path):

@@ -1,6 +1,7 @@
 """The estimate of accuracy, how many more labels help, and the search for texts."""
 
 from statistics import NormalDist
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -156,6 +157,12 @@ def test_the_order_of_the_words_does_not_matter(texts, words):
     holding = [n for n in different if words and all(word in texts.texts[n] for word in words)]
     assert found[:2] == (holding[:2], len(holding))
     assert found[:2] == search(texts, " ".join(reversed(words)).upper(), k=2)[:2]
+
+
+def test_accents_are_found_however_they_were_typed():
+    texts = TextNumbers([normalize("NFD", "schöne Größe"), normalize("NFC", "Größe"), "Grosse"])
+    for query in ("größe", normalize("NFD", "größe")):
+        assert search(texts, query).numbers == [0, 1]
 
 
 def test_an_excerpt_shows_a_word_that_was_found():

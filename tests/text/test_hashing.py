@@ -86,7 +86,7 @@ def test_names_are_those_of_the_texts_that_were_shown():
 
 def test_long_names_are_truncated():
     hasher = NgramHasher(ngram_range=(2, 2))
-    list(hasher._hash_and_name(["extraordinarily incomprehensibilities", "日本語" * 5 + " 日本語"]))
+    list(hasher._hash_and_name(["extraordinarily incomprehensibilities", "한국어" * 5 + " 한국어"]))
     columns = np.flatnonzero(hasher.ngrams_.lengths)
     names = hasher.ngrams_.names(columns)
     assert "extraordinarily incomprehensibil…" in names

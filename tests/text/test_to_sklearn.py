@@ -14,7 +14,21 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from dropglm import NgramVectorizer, OnlineTextClassifier, TextClassifier
 from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS, Preprocessor
 
-WORDS = ["good", "bad", "Dull", "film", "it's", "ΟΔΟΣ", "İstanbul", "naïve", "x2", "京都"]
+WORDS = [
+    "good",
+    "bad",
+    "Dull",
+    "film",
+    "it's",
+    "ΟΔΟΣ",
+    "İstanbul",
+    "naïve",
+    "x2",
+    "京都",
+    "手机很好",
+    "映画はとても",
+    "ดีมาก",
+]
 TEXTS = random_texts(300, seed=1, words=WORDS)
 NEW = random_texts(1500, seed=2, words=WORDS)
 LABELS = ["ab"[len(text) % 2] for text in TEXTS]

@@ -4,6 +4,7 @@ import os
 import pickle
 from itertools import pairwise
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -41,12 +42,15 @@ SETTINGS = (
 
 
 def count_vectorizer(ours):
-    """Return the CountVectorizer with the same settings."""
+    """Return the CountVectorizer with the same settings, which also normalises texts and removes tags."""
     settings = {name: getattr(ours, name) for name in SETTINGS}
-    if not ours.strip_html:
-        return CountVectorizer(**settings)
     lower = str.lower if settings.pop("lowercase") else str
-    return CountVectorizer(preprocessor=lambda text: HTML_TAG.sub(" ", lower(text)), **settings)
+
+    def preprocess(text):
+        text = lower(normalize("NFC", text))
+        return HTML_TAG.sub(" ", text) if ours.strip_html else text
+
+    return CountVectorizer(preprocessor=preprocess, **settings)
 
 
 def assert_same(texts, **settings):

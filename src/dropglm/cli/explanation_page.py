@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.pages import COLORS, ResultTable, figure, page
 from dropglm.text.explanation import Explanation, NgramWeight
 from dropglm.text.fitted_model import FittedTextModel
+from dropglm.text.ngrams.tokens import as_written
 
 MOST_FIGURES = 12  # a table is easier to search, and quicker to write, if there are more classes
 SHOWN_CLASSES = 5  # with their probabilities for a text
@@ -78,15 +80,14 @@ def _highlighted(model: FittedTextModel, text: str, why: Explanation) -> str:
     strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
     unknown = set(why.unknown)
     words = []
-    for token, weight in zip(tokens, weights.tolist(), strict=True):
+    for before, token, weight in zip(_blanks(tokens), tokens, weights.tolist(), strict=True):
         shown = escape(printable(token))
         if token in unknown:
-            words.append(f'<span class="unknown">{shown}</span>')
+            shown = f'<span class="unknown">{shown}</span>'
         elif abs(weight) > FAINTEST * strongest:
             colour = _tint(FOR if weight > 0 else AGAINST, abs(weight) / strongest)
-            words.append(f'<mark style="background:{colour}" title="{weight:+.3f}">{shown}</mark>')
-        else:
-            words.append(shown)
+            shown = f'<mark style="background:{colour}" title="{weight:+.3f}">{shown}</mark>'
+        words.append(f"{before}{shown}")
     key = " ".join(
         f'<mark style="background:{_tint(colour, 0.8)}">for {escape(printable(str(label)))}</mark>'
         for colour, label in ((FOR, why.label), (AGAINST, why.against))
@@ -96,8 +97,20 @@ def _highlighted(model: FittedTextModel, text: str, why: Explanation) -> str:
     note = ' <span class="text"><span class="unknown">unknown</span></span>' if unknown else ""
     return (
         f"<h2>{title}</h2><p>Probabilities: {escape(classes)}</p>"
-        f'<p class="key">{key}{note}</p><p class="text">{" ".join(words)}</p>'
+        f'<p class="key">{key}{note}</p><p class="text">{"".join(words)}</p>'
     )
+
+
+def _blanks(tokens: list[str]) -> list[str]:
+    """Return what to write before each token: nothing within scripts that do not separate words.
+
+    Examples
+    --------
+    >>> _blanks(["很", "好", "film"])
+    ['', '', ' ']
+    """
+    joined = (as_written(f"{first} {second}") for first, second in pairwise(tokens))
+    return ["", *(" " if " " in each else "" for each in joined)][: len(tokens)]
 
 
 def _token_weights(tokens: list[str], why: Explanation, longest: int) -> np.ndarray:
@@ -106,7 +119,7 @@ def _token_weights(tokens: list[str], why: Explanation, longest: int) -> np.ndar
     total = np.zeros(len(tokens))
     for n in range(1, longest + 1):
         for start in range(len(tokens) - n + 1):
-            total[start : start + n] += weight.get(" ".join(tokens[start : start + n]), 0.0) / n
+            total[start : start + n] += weight.get(as_written(" ".join(tokens[start : start + n])), 0.0) / n
     return total
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel, Summary
 from dropglm.text.ngrams.hashed import HashedFeatures
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 
 FEW_TEXTS = 30
 MOST_CLASSES = 50
@@ -87,12 +88,18 @@ def _settings(model: FittedTextModel) -> str:
     steps = [
         "texts are converted to lower case" if vectorizer.lowercase else "upper and lower case differ",
         *(["HTML tags become blanks"] if vectorizer.strip_html else []),
-        f"tokens match `{vectorizer.token_pattern}`" if splits_words else f"analyzer {analyzer}",
+        _tokens(vectorizer.token_pattern) if splits_words else f"analyzer {analyzer}",
         f"n-grams of {vectorizer.ngram_range[0]} to {vectorizer.ngram_range[1]} tokens, {lines['n-grams']}",
     ]
     settings = [(name, f"{value}") for name, value in summary.settings.items() if value is not None]
     embedding = [f"embeddings: {lines['embeddings']}"] if "embeddings" in lines else []
     return "## Settings\n\n" + _items([*steps, *embedding]) + "\n\n" + _table(("setting", "value"), settings)
+
+
+def _tokens(pattern: str) -> str:
+    if pattern == WORDS_AND_PUNCTUATION:
+        return "tokens are words, punctuation marks, and the characters of scripts that do not separate words"
+    return f"tokens match `{pattern}`"
 
 
 def _scores(model: FittedTextModel) -> str:

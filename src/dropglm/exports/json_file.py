@@ -22,8 +22,8 @@ def write_json(model: AnyTextModel, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : TextClassifier or OnlineTextClassifier
-        A fitted model of words, with one of the two built-in token patterns, without ``strip_accents``,
-        embeddings and hashing.
+        A fitted model of words, with a built-in token pattern, without ``strip_accents``, embeddings and
+        hashing.
     path : str or path-like
         File to write. If the name ends in ``.gz``, the file is compressed.
 
@@ -60,6 +60,7 @@ def _json(parts: TextModelParts) -> Iterator[str]:
         "version": VERSION,
         "classes": parts.classes,
         "link": parts.link,
+        "normalization": "NFC",
         "lowercase": _lowercase() if parts.lowercase else None,
         "strip_html": parts.strip_html,
         "tokens": {

@@ -37,14 +37,15 @@ def write_onnx(model: AnyTextModel, path: str | PathLike[str]) -> None:
     """Write a text model as ONNX, for onnxruntime.
 
     The input ``text`` is a tensor of n strings, the output ``label`` one of n classes, and ``probabilities``
-    one of n rows, in the order of ``classes_``. The file uses opset 20 and the operator ``Tokenizer``, which
+    one of n rows, in the order of ``classes_``. Texts must be in NFC, which ONNX cannot convert them to. The
+    file uses opset 20 and the operator ``Tokenizer``, which
     is onnxruntime's own.
 
     Parameters
     ----------
     model : TextClassifier or OnlineTextClassifier
-        A fitted model of words, with one of the two built-in token patterns, without ``strip_accents``,
-        embeddings and hashing.
+        A fitted model of words, with a built-in token pattern, without ``strip_accents``, embeddings and
+        hashing.
     path : str or path-like
         File to write.
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 
@@ -363,7 +364,7 @@ class FoundTexts(NamedTuple):
         >>> found.near("a film"), found.near("so " * 100 + "film")
         (0, 250)
         """
-        first = re.search("|".join(map(_pattern, self.wanted)), text.casefold())
+        first = re.search("|".join(map(_pattern, self.wanted)), _comparable(text))
         return first.start() - BEFORE if first is not None and first.start() > 2 * BEFORE else 0
 
 
@@ -388,19 +389,23 @@ def search(numbers: TextNumbers, query: str, k: int = FOUND) -> FoundTexts:
     >>> search(texts, '"great film"')
     FoundTexts(numbers=[0], total=1, wanted=[['great', 'film']])
     """
-    wanted = [words for parts in PARTS.findall(query) if (words := "".join(parts).casefold().split())]
+    wanted = [words for parts in PARTS.findall(query) if (words := _comparable("".join(parts)).split())]
     words = [part[0] for part in wanted if len(part) == 1]
     phrases = [re.compile(_pattern(part)) for part in wanted if len(part) > 1]
     if not wanted:
         return FoundTexts([], 0, [])
     found = [
         number
-        for number, text in enumerate(map(str.casefold, numbers.texts))
+        for number, text in enumerate(map(_comparable, numbers.texts))
         if numbers.copy_of[number] == number
         and all(word in text for word in words)
         and all(phrase.search(text) for phrase in phrases)
     ]
     return FoundTexts(found[:k], len(found), wanted)
+
+
+def _comparable(text: str) -> str:
+    return normalize("NFC", text).casefold()
 
 
 def _pattern(words: list[str]) -> str:

@@ -50,7 +50,7 @@ class TextClassifier(TextModel):
         What counts as an n-gram.
     lowercase : bool, default=True
         Convert texts to lower case first.
-    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+    token_pattern : str, default=WORDS_AND_PUNCTUATION
         Regular expression that matches a token; see ``NgramVectorizer``.
     strip_html : bool, default=True
         Replace tags such as ``<br />`` by spaces.

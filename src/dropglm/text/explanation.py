@@ -11,6 +11,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.core.predictions import LogisticPredictions
+from dropglm.text.ngrams.tokens import as_written
 
 if TYPE_CHECKING:
     from dropglm.text.characters import CharacterHead
@@ -24,7 +25,10 @@ PUNCTUATION = frozenset({"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sc", "Sk", "
 
 
 class NgramWeight(NamedTuple):
-    """An n-gram and what it typically adds to the predictor of a class."""
+    """An n-gram and what it typically adds to the predictor of a class.
+
+    In Chinese and other scripts that do not separate words, the n-gram is without blanks.
+    """
 
     ngram: str
     weight: float
@@ -62,7 +66,7 @@ def top_ngrams(
     rows = weights_by_class(model.coef_, model.multi_class_)
     for label, row, factors in zip(labels, rows, scales, strict=True):
         entries = words_first(names, np.flatnonzero(row > 0), row * factors, k)
-        top[label] = [NgramWeight(name, float(row[j] * values[j])) for name, j in entries]
+        top[label] = [NgramWeight(as_written(name), float(row[j] * values[j])) for name, j in entries]
     return top
 
 
@@ -161,10 +165,11 @@ MAX_WIDTH = 48  # of the names in print
 class Contribution(NamedTuple):
     """The contribution of an n-gram of a text.
 
-    ``weight`` is the contribution to the difference between the predictors of the predicted class and of the
-    runner-up: positive values favour the predicted class, negative ones the runner-up. ``weights`` has the
-    contribution to the predictor of each class, in the order of the model's classes: the ``value`` of the
-    feature in the text times its coefficient.
+    In Chinese and other scripts that do not separate words, the n-gram is without blanks. ``weight`` is the
+    contribution to the difference between the predictors of the predicted class and of the runner-up:
+    positive values favour the predicted class, negative ones the runner-up. ``weights`` has the contribution
+    to the predictor of each class, in the order of the model's classes: the ``value`` of the feature in the
+    text times its coefficient.
     """
 
     ngram: str
@@ -412,7 +417,8 @@ def explain_text(
     weights = weights_between(coef, first, second)
     order = np.argsort(-np.abs(weights), kind="stable").tolist()
     contributions = [
-        Contribution(names[j], float(weights[j]), float(values[j]), by_class[:, j].tolist()) for j in order
+        Contribution(as_written(names[j]), float(weights[j]), float(values[j]), by_class[:, j].tolist())
+        for j in order
     ]
     embedding = None
     if head is not None:

@@ -1,9 +1,10 @@
 """Fitted vectorizers and text models as scikit-learn's own.
 
-A feature of scikit-learn's ``TfidfVectorizer`` is tf(c) · idf_j, divided by the norm of the row. With
-idf_j^p · b^(n - 1) in the place of idf_j, it is ours for all settings of weights. Both convert texts to lower
-case and remove accents in the same way. HTML tags, which scikit-learn does not remove, are left to the token
-pattern: they match it outside of its group, so they become empty tokens, and these are stop words.
+A feature of scikit-learn's ``TfidfVectorizer`` is tf(c) · idf_j, divided by the norm of the row. With idf_j^p
+· b^(n - 1) in the place of idf_j, it is ours for all settings of weights. Both convert texts to lower case
+and remove accents in the same way, but only ours normalises them to NFC first. HTML tags, which scikit-learn
+does not remove, are left to the token pattern: they match it outside of its group, so they become empty
+tokens, and these are stop words.
 """
 
 import re

@@ -320,7 +320,7 @@ class ScannedTexts(NamedTuple):
     """Texts that compiled code preprocesses and splits, on any thread."""
 
     texts: Sequence[str]
-    preprocess: Preprocessor
+    preprocess: Preprocessor | None  # None: they are already preprocessed
     compiled: Runs | Characters
     stop_words: tuple[np.ndarray, ...]  # their hash table and letters for ``drop_tokens``, or nothing
 
@@ -334,7 +334,9 @@ class ScannedTexts(NamedTuple):
         """Return the tokens of texts first to last - 1, which are stored in the room."""
         texts = EncodedTexts.of(self.texts[first:last])
         room.reserve(texts.size, 0)
-        tokens = self.compiled.split(clean(texts, self.preprocess, room.letters), room)
+        if self.preprocess is not None:
+            texts = clean(texts, self.preprocess, room.letters)
+        tokens = self.compiled.split(texts, room)
         if self.stop_words:
             drop_tokens(tokens, *self.stop_words)
         return tokens
@@ -378,10 +380,9 @@ class Tokenizer:
         preprocess = self.preprocess
         if self.compiled is None:
             return SplitTexts(tokens_of_lists([self.words(text) for text in texts]))
-        if not (isinstance(preprocess, Preprocessor) and preprocess.is_built_in):
-            texts = [preprocess(text) for text in texts]
-            preprocess = Preprocessor(lowercase=False, strip_html=False)
-        return ScannedTexts(texts, preprocess, self.compiled, self.stop_table)
+        if isinstance(preprocess, Preprocessor) and preprocess.is_built_in:
+            return ScannedTexts(texts, preprocess, self.compiled, self.stop_table)
+        return ScannedTexts([preprocess(text) for text in texts], None, self.compiled, self.stop_table)
 
     def split(self, texts: Sequence[Any], room: TokenBuffers | None = None) -> Tokens:
         """Return the tokens of all texts."""

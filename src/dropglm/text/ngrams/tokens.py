@@ -1,10 +1,14 @@
 """From texts to tokens, which are stored as positions in one long array of bytes.
 
-Before a text is split, it is converted to lower case, and HTML tags and accents are removed. ``Preprocessor``
-says what is done, to one string. ``clean`` does the same to many texts in UTF-8, in compiled code and without
-the GIL: 8 times as fast. Lower case and spaces in place of tags have as many bytes as what they replace.
-Where lower case would not, or where it depends on the characters around (a final sigma), the text is left to
-Python.
+Before a text is split, it is normalised to NFC and converted to lower case, and HTML tags and accents are
+removed. ``Preprocessor`` says what is done, to one string. ``clean`` does the same to many texts in UTF-8, in
+compiled code and without the GIL: 8 times as fast. Lower case and spaces in place of tags have as many bytes
+as what they replace. Where lower case would not, or where it depends on the characters around (a final
+sigma), the text is left to Python, and so are texts that are not in NFC. Only texts with a character that may
+combine with its neighbours are checked for that.
+
+Scripts that do not separate words, such as Chinese, Japanese and Thai, have one token per character, so that
+pairs of characters are bigrams.
 
 If the tokens of a pattern are runs of characters of one class, or single characters of another, a loop over
 bytes finds them. Another loop finds n-grams of characters, each of which is a token. For all other patterns,
@@ -21,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
-from unicodedata import combining, normalize
+from unicodedata import combining, decomposition, is_normalized, normalize
 
 import numpy as np
 
@@ -32,6 +36,8 @@ from dropglm.core.maths.compile import inlined, kernel, kernel_helper
 from dropglm.core.maths.instructions import bytes_between, copy_bytes, copy_lowered, lowest_bit, packed_bytes
 
 SPACE, APOSTROPHE, SLASH, LESS, GREATER, UNDERSCORE = 32, 39, 47, 60, 62, 95
+COMBINING = 0xCC  # first byte of U+0300, the first character that may combine with others
+DOUBTFUL = 1 << 24  # added to code points that NFC may change
 
 _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # of FNV-1a
 _ONE, _BYTE, _TOP, _FULL = np.uint64(1), np.uint64(8), np.uint64(56), np.uint64(64)
@@ -39,11 +45,11 @@ _LONG = np.uint64(0xFF) << _TOP
 
 
 @kernel
-def clean_texts(letters, begins, ends, lowercase, strip_html, strip_accents, lower, out, places, left):
+def clean_texts(letters, begins, ends, lowercase, strip_html, strip_accents, table, out, places, left, check):
     """Write each text to ``out``, from ``places[i]`` on, and mark in ``left`` those that are not finished.
 
-    ``lower`` has the lower-case forms of code points, or -1 where that has another number of bytes or depends
-    on its neighbours; it may be empty if all texts are ASCII. Only ASCII texts have no accents to strip. Both
+    Texts that may not be in NFC are marked in ``check``. ``table`` is that of ``replacements``, or empty if
+    characters that are not ASCII stay as they are. Only ASCII texts have no accents to strip. Both
     ``letters`` and ``out`` need 64 spare bytes. Texts are written in order, so that bytes written after the
     end of one are overwritten.
     """
@@ -59,26 +65,30 @@ def clean_texts(letters, begins, ends, lowercase, strip_html, strip_accents, low
             wide |= bytes_between(letters, p, 0x80, 0xFF) != 0
             p, q = p + 64, q + 64
         start, stop = places[i], places[i] + end - begins[i]
-        left[i] = wide and (strip_accents or (lowercase and not lower_wide(out, start, stop, lower)))
+        left[i], check[i] = wide and strip_accents, False
+        if wide and len(table) and not left[i]:
+            left[i], check[i] = replace_wide(out, start, stop, table)
         if strip_html and tags and not left[i]:
             blank_tags(out, start, stop)
 
 
 @kernel_helper
-def lower_wide(out, start, stop, lower):
-    """Convert the characters that are not ASCII to lower case; return whether this was possible."""
-    p = start
+def replace_wide(out, start, stop, table):
+    """Replace characters that are not ASCII; return whether it was impossible, and whether to check NFC."""
+    p, doubtful = start, False
     while p < stop:
         p += lowest_bit(bytes_between(out, p, 0x80, 0xFF))
         while p < stop and out[p] >= 0x80:
             code, after = decode(out, p)
-            new = lower[code] if code < len(lower) else code
+            new = table[code] if code < len(table) else code | DOUBTFUL
             if new < 0:
-                return False
+                return True, False
+            doubtful |= new >= DOUBTFUL
+            new &= DOUBTFUL - 1
             if new != code:
                 encode(new, out, p, after)
             p = after
-    return True
+    return False, doubtful
 
 
 @inlined
@@ -214,6 +224,8 @@ def text_tokens(letters, begin, end, classes, runs, starts, stops, keys, n):
             n += counts
         if after == p:  # a character that is not ASCII, or a very long run
             after, n = next_token(letters, p, end, classes, shortest, starts, stops, keys, n)
+            while after < end and letters[after] >= 0x80:
+                after, n = next_token(letters, after, end, classes, shortest, starts, stops, keys, n)
         p = after
     return n
 
@@ -375,7 +387,9 @@ ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_ascii, "unicode": str
 
 @dataclass(frozen=True)
 class Preprocessor:
-    """Converts texts to lower case, replaces HTML tags by spaces and removes accents, in this order.
+    """Converts texts to NFC, then to lower case, replaces HTML tags by spaces and removes accents.
+
+    In NFC, an accented letter is one character, also where a text has the letter and the accent as two.
 
     Examples
     --------
@@ -394,6 +408,7 @@ class Preprocessor:
 
     def __call__(self, text: str) -> str:
         """Return the preprocessed text."""
+        text = normalize("NFC", text)
         if self.lowercase:
             text = text.lower()
         if self.strip_html and "<" in text:
@@ -429,17 +444,21 @@ def clean(texts: EncodedTexts, preprocess: Preprocessor, out: np.ndarray | None 
     ['très    bon', 'οδος']
     """
     lowercase, strip_html, accents = preprocess.lowercase, preprocess.strip_html, preprocess.strip_accents
-    if not (lowercase or strip_html or accents):
+    largest = texts.largest_byte
+    if not (lowercase or strip_html or accents) and largest < COMBINING:
         return texts
     sizes = texts.ends - texts.begins
     places, total = np.cumsum(sizes) - sizes, int(sizes.sum())
     if out is None:
         out = np.empty(total + SPARE, np.uint8)
-    left = np.zeros(len(texts), np.bool_)
-    lower = lower_in_place() if lowercase and texts.largest_byte >= 0x80 else np.zeros(0, np.int32)
+    left, check = np.zeros((2, len(texts)), np.bool_)
+    needed = largest >= (0x80 if lowercase else COMBINING)
+    table = replacements(lowercase, largest >= COMBINING) if needed else np.zeros(0, np.int32)
     settings = lowercase, strip_html, accents is not None
-    clean_texts(texts.letters, texts.begins, texts.ends, *settings, lower, out, places, left)
+    clean_texts(texts.letters, texts.begins, texts.ends, *settings, table, out, places, left, check)
     ends = places + sizes
+    for i in np.flatnonzero(check).tolist():
+        left[i] = not is_normalized("NFC", texts[i])
     if left.any():
         rest = np.flatnonzero(left)
         others = EncodedTexts.of([preprocess(texts[i]) for i in rest.tolist()])
@@ -449,12 +468,35 @@ def clean(texts: EncodedTexts, preprocess: Preprocessor, out: np.ndarray | None 
 
 
 @cache
-def lower_in_place() -> np.ndarray:
-    """Return the lower case of each code point, or -1 where it cannot be written over the character.
+def replacements(lowercase: bool, doubtful: bool) -> np.ndarray:
+    """Return what replaces each code point: its lower case or itself.
 
-    That is: it has another number of bytes in UTF-8, or depends on the characters around it. Code points
-    after the last one of the table are their own lower case.
+    It is -1 where that has another number of bytes in UTF-8, or depends on the characters around it. Code
+    points after the last one of the table are their own lower case. If wanted, ``DOUBTFUL`` is added to those
+    that NFC may change; that takes 30 ms, and without characters from U+0300 on there are none.
     """
+    table = lower_in_place() if lowercase else np.arange(CASED, dtype=np.int32)
+    return table | np.where(may_combine(), np.int32(DOUBTFUL), np.int32(0)) if doubtful else table
+
+
+def may_combine() -> np.ndarray:
+    """Return for each code point whether a text with it may not be in NFC, whatever its other characters.
+
+    These are combining marks, the second parts of composed characters, and what NFC replaces. A text without
+    them is in NFC.
+    """
+    everything = characters(CASED)
+    found = np.fromiter(map(combining, everything), np.uint8, CASED) > 0
+    found[0x1161:0x1176] = found[0x11A8:0x11C3] = True  # vowels and final consonants of Hangul syllables
+    for character, parts in zip(everything, map(decomposition, everything), strict=True):
+        if parts and not parts.startswith("<"):
+            found[[int(part, 16) for part in parts.split()[1:]]] = True
+            found[ord(character)] |= not is_normalized("NFC", character)
+    return found
+
+
+def lower_in_place() -> np.ndarray:
+    """Return the lower case of each code point, or -1 where it cannot be written over the character."""
     everything = characters(CASED).replace(DOTTED_I, "\0").replace(SIGMA, "\0")
     encoded = everything.lower().encode("utf-32-le", "surrogatepass")
     lower = np.frombuffer(encoded, np.uint32).astype(np.int32)
@@ -472,8 +514,21 @@ def characters(size: int) -> str:
     return np.arange(size, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
+# Characters of scripts that do not separate words by spaces, as ranges in a character class. Hangul does.
+UNSPACED = "".join(
+    (
+        r"\u0e00-\u0eff",  # Thai, Lao
+        r"\u0f00-\u0fff",  # Tibetan
+        r"\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\U000116d0-\U000116ff",  # Burmese
+        r"\u1780-\u17ff",  # Khmer
+        r"\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001aff0-\U0001b16f",  # Hiragana, Katakana
+        r"\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c",  # Han: iteration marks and numerals
+        r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
+    )
+)
 # Words including apostrophes, and every other visible character on its own
-WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"
+WORDS_AND_PUNCTUATION = rf"(?:[^\W{UNSPACED}]|')+|[{UNSPACED}]|[^\w\s]"
+SPACED_WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"  # of models of earlier versions
 WORDS_OF_TWO_LETTERS = r"(?u)\b\w\w+\b"  # scikit-learn's default
 
 BYTES_PER_PIECE = 1 << 18  # bytes per task
@@ -528,11 +583,25 @@ class Runs(NamedTuple):
 
 
 RUNS = {
-    WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
+    WORDS_AND_PUNCTUATION: Runs(rf"[^\W{UNSPACED}]|'", rf"[{UNSPACED}]|[^\w\s']", 1),
+    SPACED_WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
     WORDS_OF_TWO_LETTERS: Runs(r"\w", None, 2),
     WORDS_OF_TWO_LETTERS.removeprefix("(?u)"): Runs(r"\w", None, 2),
 }
 VISIBLE = Runs(r"\S", None, 1)
+
+_BLANK_WITHIN = re.compile(rf"(?<!\S)([{UNSPACED}]) (?=[{UNSPACED}](?!\S))")
+
+
+def as_written(ngram: str) -> str:
+    """Return an n-gram without the blanks between characters of scripts that do not separate words.
+
+    Examples
+    --------
+    >>> as_written("很 好"), as_written("iphone 很 好 !"), as_written("so dull")
+    ('很好', 'iphone 很好 !', 'so dull')
+    """
+    return ngram if ngram.isascii() else _BLANK_WITHIN.sub(r"\1", ngram)
 
 
 class Characters(NamedTuple):

@@ -64,10 +64,12 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         If given, keep only this many n-grams, the most frequent ones.
     lowercase : bool, default=True
         Convert texts to lower case first.
-    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
-        Regular expression that matches a token; if it has a group, the group is the token. The default
-        matches words including apostrophes, and every other visible character on its own. The default and
-        that of scikit-learn are fast; other patterns take the time of ``re.findall``.
+    token_pattern : str, default=WORDS_AND_PUNCTUATION
+        Regular expression that matches a token; if it has a group, the group is the token. The default,
+        which is a constant in ``dropglm.text.ngrams.tokens``, matches words including apostrophes, and every
+        other visible character on its own, also the letters of scripts that do not separate words by spaces:
+        Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan. The default and that of scikit-learn are
+        fast; other patterns take the time of ``re.findall``.
     strip_html : bool, default=True
         Replace tags such as ``<br />`` by spaces.
     n_jobs : int or None, default=None
@@ -341,7 +343,7 @@ class NgramHasher(HashedFeatures, TextTransformer):
         The smallest and the largest n.
     lowercase : bool, default=True
         Convert texts to lower case first.
-    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+    token_pattern : str, default=WORDS_AND_PUNCTUATION
         Regular expression that matches a token, as in ``NgramVectorizer``.
     strip_html : bool, default=True
         Replace tags such as ``<br />`` by spaces.

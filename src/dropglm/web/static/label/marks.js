@@ -4,14 +4,22 @@ const MAX_MARKED = 20000; // characters: beyond, searching would delay the next 
 
 const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/gu, "\\$&");
 
+// Characters of scripts that do not separate words: each is a token, and n-grams of them are without blanks.
+const UNSPACED = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
+  .map((script) => `\\p{scx=${script}}`).join("");
+const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}_]`; // of a word
+const TWO_UNSPACED = new RegExp(`([${UNSPACED}])(?=[${UNSPACED}])`, "gu");
+
 // N-grams are lower case, with one blank between words, and punctuation may be left out.
 function patternOf(ngrams) {
+  const isLetter = new RegExp(`^${LETTER}`, "u");
   const parts = ngrams
     .sort((a, b) => b.length - a.length)
-    .map((word) => {
-      const middle = word.split(" ").map(escaped).join("[\\s\\p{P}]*");
-      const isWord = (character) => /[\p{L}\p{N}_]/u.test(character);
-      return `${isWord(word[0]) ? "(?<![\\p{L}\\p{N}_])" : ""}${middle}${isWord(word.at(-1)) ? "(?![\\p{L}\\p{N}_])" : ""}`;
+    .map((ngram) => {
+      const characters = [...ngram];
+      const middle = ngram.split(" ")
+        .map((word) => word.split(TWO_UNSPACED).map(escaped).filter(Boolean).join("\\s*")).join("[\\s\\p{P}]*");
+      return `${isLetter.test(characters[0]) ? `(?<!${LETTER})` : ""}${middle}${isLetter.test(characters.at(-1)) ? `(?!${LETTER})` : ""}`;
     });
   return parts.join("|");
 }
@@ -39,12 +47,12 @@ function draw(box, text, pattern, isAgainst = () => false) {
 // Marks n-grams with positive weights as words for the guess, others as words against it.
 export function showMarked(box, text, ngrams) {
   const useful = ngrams.filter(([word]) => word && /[\p{L}\p{N}]/u.test(word));
-  const weights = new Map(useful);
-  const plain = (words) => words.toLowerCase().split(/[\s\p{P}]+/u).filter(Boolean).join(" ");
-  draw(box, text, patternOf(useful.map(([word]) => word)), (words) => (weights.get(plain(words)) ?? 1) < 0);
+  const plain = (words) => words.toLowerCase().replace(/[\s\p{P}]+/gu, "");
+  const weights = new Map(useful.map(([word, weight]) => [plain(word), weight]));
+  draw(box, text.normalize("NFC"), patternOf(useful.map(([word]) => word)), (words) => (weights.get(plain(words)) ?? 1) < 0);
 }
 
 // Marks the words and phrases of a search; each is a list of words.
 export function showFoundWords(box, text, phrases) {
-  draw(box, text, phrases.map((words) => words.map(escaped).join("\\s+")).join("|"));
+  draw(box, text.normalize("NFC"), phrases.map((words) => words.map(escaped).join("\\s+")).join("|"));
 }
