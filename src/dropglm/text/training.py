@@ -432,7 +432,7 @@ def _attempt(
     if tuned:
         # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
         priors = PRIORS if prior is not None and texts.embeddings is None else None
-        stepwise = all(getattr(classifier, name) is None for name in GRID)
+        stepwise = _steps_through(classifier)
         searched = estimator._search_rows(rows, rival=rival, priors=priors, stepwise=stepwise)
     return Attempt(vectorizer, estimator, rows, prior, searched)
 
@@ -453,7 +453,13 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Search) ->
     estimator.set_params(**{name: own for name, own in values.items() if getattr(classifier, name) is None})
     estimator.set_params(multi_class="multinomial" if words.rows.family.several else "ovr")
     rows = texts.rows(estimator, features)
-    return Attempt(vectorizer, estimator, rows, None, estimator._search_rows(rows))
+    searched = estimator._search_rows(rows, stepwise=_steps_through(classifier))
+    return Attempt(vectorizer, estimator, rows, None, searched)
+
+
+def _steps_through(classifier: Any) -> bool:
+    """Return whether settings are chosen one after the other: where the user gives none."""
+    return all(getattr(classifier, name) is None for name in GRID)
 
 
 def _of_first_block(value: Any) -> Any:
