@@ -242,7 +242,7 @@ class LatentPrior(NamedTuple):
         """Return the coefficients of a first block, and those of n-grams that the latent ones stand for."""
         widths = [block.width for block in self.blocks]
         d = coef.shape[1] - sum(widths)
-        folded = 0.0
+        folded: Any = 0.0
         for block, end in zip(self.blocks, d + np.cumsum(widths), strict=True):
             own = coef[:, end - block.width : end]
             if own.any():

@@ -214,10 +214,12 @@ class TrainingTexts(ABC):
         """
 
     @abstractmethod
-    def vectorize_characters(self, prior: LatentPrior | None) -> tuple[NgramVectorizer, Any] | None:
+    def vectorize_characters(
+        self, words: NgramVectorizer, prior: LatentPrior | None
+    ) -> tuple[NgramVectorizer, Any] | None:
         """Return a vectorizer of characters of the texts, and their features; None if they are too long.
 
-        Latent features of the words are further blocks, if there is a prior.
+        Latent features of the words, as their vectorizer finds them, are one more block, if there is a prior.
         """
 
     @abstractmethod
@@ -306,7 +308,9 @@ class TextsInMemory(TrainingTexts):
             self._counted = None
         return vectorizer, self._split(vectorizer, X)
 
-    def vectorize_characters(self, prior: LatentPrior | None) -> tuple[NgramVectorizer, Any] | None:
+    def vectorize_characters(
+        self, words: NgramVectorizer, prior: LatentPrior | None
+    ) -> tuple[NgramVectorizer, Any] | None:
         """Return a vectorizer of characters, and the rows of all texts that are within the budget."""
         sizes = [len(text) for text in self.texts]
         m = within_budget(sum(sizes[: self.n]), sizes[self.n :])
@@ -451,7 +455,7 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -
     """
     chosen = words.search.grid[words.search.best_number].params
     prior = None if words.prior is None else words.prior.only_chosen(chosen["l2_weights"])
-    found = texts.vectorize_characters(prior) if uses_characters(classifier) else None
+    found = texts.vectorize_characters(words.vectorizer, prior) if uses_characters(classifier) else None
     if found is None:
         return None
     vectorizer, features = found
