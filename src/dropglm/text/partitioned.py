@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dropglm.base import checks
+from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
@@ -320,8 +321,15 @@ def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
 
 
 def held_out_scales(part: TextRows, vectorizer: NgramVectorizer) -> list[np.ndarray | None]:
-    """Return by how much the rows of a partition are longer where they are held out, in a list."""
-    return [vectorizer._held_out_scale(part.X)]
+    """Return by how much the rows of a partition are longer where they are held out, in a list.
+
+    Rows of weight 0 take no part in a fit in partitions.
+    """
+    scale = vectorizer._held_out_scale(part.X)
+    if scale is None or not len(scale):
+        return [scale]
+    with naming(partition_name(part.number, labeled=part.labeled)):
+        return [scale[checks.weights(part.weights, len(scale)) > 0]]
 
 
 def value_totals(part: TextRows, _: None) -> Sums:
