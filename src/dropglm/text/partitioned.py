@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import clone
 
 from dropglm.base import checks
-from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
