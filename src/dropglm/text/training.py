@@ -131,12 +131,12 @@ def character_vectorizer_of(classifier: Any) -> NgramVectorizer:
     return NgramVectorizer(**character_settings(classifier, classifier.characters))
 
 
-def uses_characters(classifier: Any) -> bool:
-    """Return whether there is a model of characters, unless the texts are too long."""
+def uses_characters(classifier: Any, texts: "TrainingTexts") -> bool:
+    """Return whether there is a model of characters beside words, unless the texts are too long."""
     words = isinstance(classifier.analyzer, str) and classifier.analyzer == "word"
-    return (
-        classifier.characters is not None and words and classifier.calibrate and classifier.embedder is None
-    )
+    tuned = isinstance(estimator_of(classifier, texts.groups.class_sizes), LogisticRegressionCV)
+    wanted = classifier.characters is not None and classifier.calibrate
+    return tuned and words and wanted and texts.embeddings is None
 
 
 def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
@@ -394,14 +394,14 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     """
     warn_about_classes(texts.class_counts)
     words = _best_attempt(classifier, texts)
-    characters = None if words.searched is None else _attempt_characters(classifier, texts, words)
+    characters = _attempt_characters(classifier, texts, words) if uses_characters(classifier, texts) else None
     return _finish(words, characters, texts)
 
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
     """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
     weights = ngram_weights_of(classifier, texts.groups.class_sizes)
-    again = uses_characters(classifier)  # texts are then vectorized once more
+    again = uses_characters(classifier, texts)  # texts are then vectorized once more
     best = _attempt(classifier, texts, weights[0], last=len(weights) == 1 and not again)
     powers = best.latent_powers
     for number, ngram_weight in enumerate(weights[1:], start=2):
@@ -455,7 +455,7 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -
     """
     chosen = words.search.grid[words.search.best_number].params
     prior = None if words.prior is None else words.prior.only_chosen(chosen["l2_weights"])
-    found = texts.vectorize_characters(words.vectorizer, prior) if uses_characters(classifier) else None
+    found = texts.vectorize_characters(words.vectorizer, prior)
     if found is None:
         return None
     vectorizer, features = found
