@@ -595,7 +595,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "score_of_shares": searched.held_out.score_of_shares(),
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
         "accuracy": float(np.mean(right)),
-        "accuracy_interval": wilson_interval(int(right.sum()), len(right)),
+        "accuracy_interval": list(wilson_interval(int(right.sum()), len(right))),
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
         "groups": None if data.groups is None else int(group_numbers(data.groups).max()) + 1,
