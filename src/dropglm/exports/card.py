@@ -95,9 +95,9 @@ def _settings(model: FittedTextModel) -> str:
     ]
     if model.characters is not None:
         shortest, longest = model.characters.vectorizer.ngram_range
+        tags = "; HTML tags are not removed for these" if vectorizer.strip_html else ""
         steps.append(
-            f"n-grams of {shortest} to {longest} characters within words, {summary.characters:,}; tags stay "
-            "in the texts that they are counted in"
+            f"n-grams of {shortest} to {longest} characters within words, {summary.characters:,}{tags}"
         )
     settings = [(name, f"{value}") for name, value in summary.settings.items() if value is not None]
     embedding = [f"embeddings: {lines['embeddings']}"] if "embeddings" in lines else []
