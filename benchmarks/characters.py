@@ -35,7 +35,7 @@ def texts(name: str) -> tuple[list[str], list[Any]]:
 
 
 def measure(X: list[str], y: list[Any], characters: tuple[int, int] | None) -> list[float]:
-    """Return n-grams, processor time and peak memory in MiB of a fit, MB of the file and ms per prediction."""
+    """Return n-grams, seconds and peak memory in MiB of a fit, MB of the file and ms per prediction."""
     settings: dict[str, Any] = {"characters": characters, "n_jobs": THREADS}
     TextClassifier(**settings).fit(X[:60], np.arange(60) % 3)
     before = memory_in_use()
