@@ -1,14 +1,14 @@
 """Whether exported models predict what the model itself predicts, and how fast; fills docs/exporting.md.
 
 python -m benchmarks.exports              agreement on random Unicode, IMDB and 20 newsgroups; half an hour
+python -m benchmarks.exports --characters the same with n-grams of characters, and times; three minutes
 python -m benchmarks.exports --speed      times and sizes for one model; two minutes
 
-It needs DROPGLM_DATA, a folder with imdb.parquet and 20news.parquet, and Node.
+It needs DROPGLM_DATA, a folder with imdb.parquet, 20news.parquet and banking77.parquet, and Node.
 """
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import time
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.markdown import ROOT, fill, table
+from benchmarks.text import read
 from benchmarks.unicode_texts import random_texts
 from dropglm import TextClassifier
 from dropglm.exports import write_json, write_onnx, write_sklearn
@@ -36,6 +37,10 @@ WORDS = 2_000  # of the vocabulary that random texts contain
 BATCH = 200  # texts that skl2onnx's model gets at a time: it writes a row as long as the vocabulary for each
 DATA = {"IMDB": ("imdb", "label"), "20 newsgroups": ("20news", "group")}
 NGRAMS = {"unigrams": 1, "bigrams": 2, "trigrams": 3}
+SETTINGS: dict[str, Any] = {"min_df": 5, "l2": 0.1, "cv": 2, "n_jobs": -1}
+# More labelled texts of IMDB, or of 20 newsgroups, would be too long for n-grams of characters.
+WITH_CHARACTERS = {"IMDB": ("imdb", "label"), "banking77": ("banking77", "label")}
+TRAINING, TESTING = 5_000, 5_000
 
 
 class Scorer(NamedTuple):
@@ -176,26 +181,59 @@ def differences(expected: Any, found: Any) -> tuple[int, float]:
 
 @cache
 def texts_of(name: str, split: str) -> tuple[list[str], np.ndarray]:
-    import polars as pl
-
     file, label = DATA[name]
-    data = pl.read_parquet(Path(os.environ["DROPGLM_DATA"]) / f"{file}.parquet")
-    chosen = data.filter(pl.col("split") == split)
+    data = read(file)
+    chosen = data.filter(data["split"] == split)
     return chosen["text"].to_list(), chosen[label].to_numpy()
 
 
 def fitted(name: str, longest: int) -> TextClassifier:
     """Return a classifier that is calibrated and blended with naive Bayes, as by default."""
-    model = TextClassifier(ngram_range=(1, longest), min_df=5, l2=0.1, cv=2, ngram_weight=0.5, n_jobs=-1)
+    model = TextClassifier(ngram_range=(1, longest), **SETTINGS, ngram_weight=0.5, characters=None)
     return model.fit(*texts_of(name, "train"))
 
 
 def sources(model: TextClassifier) -> dict[str, list[str]]:
-    """Return the texts to compare on; random ones also contain words of the model."""
-    words = model.vectorizer_.ngrams_._words
-    chosen = np.random.default_rng(0).choice(len(words), WORDS, replace=False)
-    unicode = random_texts(RANDOM_TEXTS, seed=1, words=[words[k] for k in chosen])
+    """Return the texts to compare on."""
+    unicode = with_words_of(model, RANDOM_TEXTS)
     return {"random Unicode": unicode} | {name: texts_of(name, "test")[0] for name in DATA}
+
+
+def with_words_of(model: TextClassifier, n: int) -> list[str]:
+    """Return random texts that also contain words of the model."""
+    words = model.vectorizer_.ngrams_._words
+    chosen = np.random.default_rng(0).choice(len(words), min(WORDS, len(words)), replace=False)
+    return random_texts(n, seed=1, words=[words[k] for k in chosen])
+
+
+def characters() -> str:
+    """Return the table of agreement and times for models with n-grams of characters."""
+    rows = []
+    for name, (file, label) in WITH_CHARACTERS.items():
+        data = read(file)
+        data = data.filter(data["label"] >= 0) if file == "imdb" else data
+        order = np.random.default_rng(0).permutation(len(data))
+        train, test = data[order[:TRAINING]], data[order[TRAINING : TRAINING + TESTING]]
+        model = TextClassifier(**SETTINGS).fit(train["text"].to_list(), train[label].to_numpy())
+        model.n_jobs = 1
+        ngrams = f"{model.summary_.features:,} + {model.summary_.characters:,}"
+        given = test["text"].to_list()
+        texts = [*with_words_of(model, TESTING), *given]
+        expected = ours(model).both(texts)
+        rows.append((name, ngrams, "dropglm, one thread", "", "", "", _per_text(ours(model), given)))
+        for export_name, export in EXPORTS.items():
+            with TemporaryDirectory() as folder:
+                score = export(model, Path(folder))
+                size = _size(Path(folder))
+                other, worst = differences(expected, score.both(texts))
+                each = _per_text(score, given)
+                if export is in_node:
+                    each = _per_text_in_node(Path(folder), given)
+            rows.append((name, ngrams, export_name, f"{other}", f"{worst:.0e}", size, each))
+            print(rows[-1], flush=True)
+    return table(
+        ("model", "n-grams of words + characters", "", "other labels", "difference", "file", "per text"), rows
+    )
 
 
 def agreement() -> str:
@@ -253,9 +291,8 @@ def speed(texts: int = 2_000) -> str:
             took = time.perf_counter() - start
             size = "" if export is in_skl2onnx else _size(Path(folder))
             per_text = _per_text(score, given[:BATCH] if export is in_skl2onnx else given)
-            if export is in_node:  # without the start of Node
-                _, milliseconds = json.loads((Path(folder) / "found.json").read_text(encoding="utf-8"))
-                per_text = f"{milliseconds / len(given):.2f} ms"
+            if export is in_node:
+                per_text = _per_text_in_node(Path(folder), given)
         rows.append((name, size, f"{took:.1f} s", per_text))
     return table(("IMDB, bigrams", "file", "write and read the file", "per review"), rows)
 
@@ -263,6 +300,12 @@ def speed(texts: int = 2_000) -> str:
 def _size(folder: Path) -> str:
     (file,) = folder.iterdir()
     return f"{file.stat().st_size / 1e6:.1f} MB"
+
+
+def _per_text_in_node(folder: Path, texts: list[str]) -> str:
+    """Return the time of the last predictions, without the start of Node."""
+    _, milliseconds = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+    return f"{milliseconds / len(texts):.2f} ms"
 
 
 def _per_text(score: Scorer, texts: list[str]) -> str:
@@ -273,7 +316,8 @@ def _per_text(score: Scorer, texts: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    name, part = ("speed", speed) if "--speed" in sys.argv[1:] else ("agreement", agreement)
+    parts = {"--speed": ("speed", speed), "--characters": ("characters", characters)}
+    name, part = parts[sys.argv[1]] if sys.argv[1:] else ("agreement", agreement)
     block = part()
     print(block)
     fill(PAGE, name, block)

@@ -6,17 +6,20 @@
 
 const hex = (code) => `\\u{${code.toString(16)}}`;
 const characters = (ranges) => ranges.map(([first, last]) => `${hex(first)}-${hex(last)}`).join("");
+const columns = (part) => new Map(part.vocabulary.map((ngram, j) => [ngram, j]));
 
 export class Model {
   constructor(file) {
     if (file.format !== "dropglm text classifier" || file.version !== 1)
       throw new Error("This is not a model of this format.");
-    Object.assign(this, file);
-    this.column = new Map(file.vocabulary.map((ngram, j) => [ngram, j]));
-    this.stopWords = new Set(file.stop_words);
+    Object.assign(this, file, { column: columns(file), stopWords: new Set(file.stop_words) });
     const { word, single, shortest } = file.tokens;
     const run = `[${characters(word)}]{${shortest},}`;
     this.token = new RegExp(single ? `${run}|[${characters(single)}]` : run, "gu");
+    if (file.characters) {
+      this.characters = { ...file.characters, column: columns(file.characters) };
+      this.blanks = new RegExp(`[${characters(file.characters.white_space)}]+`, "u");
+    }
     if (file.lowercase) {
       const [cased, ignored] = [characters(file.lowercase.cased), characters(file.lowercase.ignored)];
       this.lower = new Map(Object.entries(file.lowercase.characters));
@@ -24,28 +27,34 @@ export class Model {
     }
   }
 
-  // The tokens of a text.
-  split(text) {
-    text = text.normalize(this.normalization);
-    if (this.lowercase)
-      text = Array.from(text.replace(this.finalSigma, "$1ς"), (c) => this.lower.get(c) ?? c).join("");
-    if (this.strip_html) text = text.replace(/<\/?[a-zA-Z][^<>]*>/g, " ");
-    return (text.match(this.token) ?? []).filter((token) => !this.stopWords.has(token));
+  // What the n-grams of words or of characters add to each class; they are runs of the given sequences.
+  part({ column, ngram_range: [shortest, longest], tf, factors, norm, coefficients }, sequences, blank) {
+    const x = new Map(), value = { binary: () => 1, count: (c) => c, log: (c) => 1 + Math.log(c) }[tf];
+    for (const sequence of sequences)
+      for (let n = shortest; n <= longest; n++)
+        for (let k = 0; k + n <= sequence.length || (!blank && n === shortest && k === 0); k++) {
+          const j = column.get(sequence.slice(k, k + n).join(blank));
+          if (j !== undefined) x.set(j, (x.get(j) ?? 0) + 1);
+        }
+    for (const [j, count] of x) x.set(j, value(count) * factors[j]);
+    const sum = (f) => [...x].reduce((total, [j, v]) => total + f(j, v), 0);
+    const size = norm === "l2" ? Math.sqrt(sum((j, v) => v * v)) : norm ? sum((j, v) => Math.abs(v)) : 1;
+    return coefficients.map((beta) => sum((j, v) => beta[j] * v) / (size || 1));
   }
 
   // The linear predictor of each class; for two classes, of the second one only.
   predictors(text) {
-    const tokens = this.split(text), [shortest, longest] = this.ngram_range, x = new Map();
-    for (let n = shortest; n <= longest; n++)
-      for (let k = 0; k + n <= tokens.length; k++) {
-        const j = this.column.get(tokens.slice(k, k + n).join(" "));
-        if (j !== undefined) x.set(j, (x.get(j) ?? 0) + 1);
-      }
-    const tf = { binary: () => 1, count: (c) => c, log: (c) => 1 + Math.log(c) }[this.tf];
-    for (const [j, count] of x) x.set(j, tf(count) * this.factors[j]);
-    const sum = (f) => [...x].reduce((total, [j, value]) => total + f(j, value), 0);
-    const norm = this.norm === "l2" ? Math.sqrt(sum((j, v) => v * v)) : this.norm ? sum((j, v) => Math.abs(v)) : 1;
-    return this.intercepts.map((b, k) => b + sum((j, v) => this.coefficients[k][j] * v) / (norm || 1));
+    text = text.normalize(this.normalization);
+    if (this.lowercase)
+      text = Array.from(text.replace(this.finalSigma, "$1ς"), (c) => this.lower.get(c) ?? c).join("");
+    const plain = this.strip_html ? text.replace(/<\/?[a-zA-Z][^<>]*>/g, " ") : text;
+    const tokens = (plain.match(this.token) ?? []).filter((token) => !this.stopWords.has(token));
+    const parts = [this.intercepts, this.part(this, [tokens], " ")];
+    if (this.characters) {  // within words, with a blank on each side; a shorter word counts as a whole
+      const words = text.split(this.blanks).filter((word) => word).map((word) => [" ", ...word, " "]);
+      parts.push(this.part(this.characters, words, ""));
+    }
+    return this.intercepts.map((_, k) => parts.reduce((total, part) => total + part[k], 0));
   }
 
   // Pairs of a class and its probability.

@@ -20,28 +20,25 @@ class Model:
             self.file = m = json.load(file)
         if (m.get("format"), m.get("version")) != ("dropglm text classifier", 1):
             raise ValueError(f"{path} is not a model of this format.")
-        self.column = {ngram: j for j, ngram in enumerate(m["vocabulary"])}
+        for part in filter(None, (m, m["characters"])):
+            part["column"] = {ngram: j for j, ngram in enumerate(part["vocabulary"])}
         word, shortest, single = (m["tokens"][name] for name in ("word", "shortest", "single"))
         self.token = re.compile(f"{_class(word)}{{{shortest},}}" + (f"|{_class(single)}" if single else ""))
         if m["lowercase"]:
             cased, ignored = (_class(m["lowercase"][name]) for name in ("cased", "ignored"))
             self.final_sigma = re.compile(f"({cased}{ignored}*)Σ(?!{ignored}*{cased})")
 
-    def split(self, text):  # into tokens
-        text = normalize(self.file["normalization"], text)
-        if lower := self.file["lowercase"]:
-            text = "".join(lower["characters"].get(c, c) for c in self.final_sigma.sub(r"\1ς", text))
-        text = re.sub("</?[a-zA-Z][^<>]*>", " ", text) if self.file["strip_html"] else text
-        return [token for token in self.token.findall(text) if token not in self.file["stop_words"]]
-
     def predictors(self, text):  # one per class; of two classes, that of the second one only
-        m, tokens, (shortest, longest) = self.file, self.split(text), self.file["ngram_range"]
-        spans = ((k, k + n) for n in range(shortest, longest + 1) for k in range(len(tokens) - n + 1))
-        counts = Counter(self.column.get(" ".join(tokens[start:stop])) for start, stop in spans)
-        x = {j: TF[m["tf"]](c) * m["factors"][j] for j, c in counts.items() if j is not None}
-        norm = NORM[m["norm"]](*x.values()) or 1
-        rows, b = m["coefficients"], m["intercepts"]
-        return [b[k] + sum(beta[j] * v for j, v in x.items()) / norm for k, beta in enumerate(rows)]
+        m, text = self.file, normalize(self.file["normalization"], text)
+        if lower := m["lowercase"]:
+            text = "".join(lower["characters"].get(c, c) for c in self.final_sigma.sub(r"\1ς", text))
+        plain = re.sub("</?[a-zA-Z][^<>]*>", " ", text) if m["strip_html"] else text
+        tokens = [token for token in self.token.findall(plain) if token not in m["stop_words"]]
+        parts = [m["intercepts"], _predictors(m, [tokens], " ")]
+        if m["characters"]:  # within words, with a blank on each side; a shorter word counts as a whole
+            words = [f" {word} " for word in re.split(_class(m["characters"]["white_space"]), text) if word]
+            parts.append(_predictors(m["characters"], words, ""))
+        return [sum(of_class) for of_class in zip(*parts, strict=True)]
 
     def probabilities(self, text):
         eta = self.predictors(text)
@@ -50,6 +47,19 @@ class Model:
             eta = [min(e, 0.0) - math.log1p(math.exp(-abs(e))) for e in eta]
         weights = [math.exp(e - max(eta)) for e in eta]
         return {name: w / sum(weights) for name, w in zip(self.file["classes"], weights, strict=True)}
+
+
+def _predictors(part, sequences, blank):  # what n-grams, runs of the sequences, add to each class
+    shortest, longest = part["ngram_range"]
+    counts = Counter(
+        part["column"].get(blank.join(sequence[k : k + n]))
+        for sequence in sequences
+        for n in range(shortest, longest + 1)
+        for k in range(max(len(sequence) - n + 1, not blank and n == shortest))
+    )
+    x = {j: TF[part["tf"]](c) * part["factors"][j] for j, c in counts.items() if j is not None}
+    norm = NORM[part["norm"]](*x.values()) or 1
+    return [sum(beta[j] * v for j, v in x.items()) / norm for beta in part["coefficients"]]
 
 
 def _class(ranges):  # as a part of a regular expression

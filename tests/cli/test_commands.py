@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from dropglm import TextClassifier
+from dropglm import TextClassifier, load_model
 from tests.cli.command import BAD, GOOD, REST, dropglm, error_of, texts, write_csv
 
 
@@ -38,7 +38,10 @@ def test_train_prints_the_same_figures_as_json(place):
     )  # fmt: skip
     result = json.loads(out)
     chosen = {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": None}
-    assert result["settings"] == chosen | dict.fromkeys(("scale", "naive_bayes", "ngram_weight"))
+    assert result["settings"] == chosen | dict.fromkeys(
+        ("scale", "naive_bayes", "ngram_weight", "words", "characters")
+    )
+    assert result["characters"] == 0
     assert result["texts"] == {"bad": 40, "good": 40}
     assert result["validation"]["texts"] == 40
     assert result["validation"]["accuracy"] > 0.9
@@ -65,6 +68,38 @@ def test_options_of_train_are_settings_of_the_model(place):
     assert {len(name) for name in model.vectorizer_.vocabulary_} == {2, 3}
     for option, name in (("--analyzer", "words"), ("--stop-words", "french"), ("--ngram-weight", "0")):
         assert option in dropglm("train", "reviews.csv", option, name, cwd=place, code=2)
+
+
+def test_characters_can_be_left_out(place):
+    arguments = "train", "noisy.csv", "--l2", "0.1", "--folds", "2", "--quiet", "--json", "--out"
+    write_csv(place / "noisy.csv", [*zip(*texts(80), strict=True), ("lovely great fun", "bad")])
+    found = json.loads(dropglm(*arguments, "both.skops", cwd=place))
+    assert found["characters"] > 100
+    assert found["settings"]["characters"] > 0
+    words = json.loads(dropglm(*arguments, "words.skops", "--no-characters", cwd=place))
+    assert (words["characters"], words["settings"]["characters"]) == (0, None)
+    assert words["features"] == found["features"]
+    assert TextClassifier.load(place / "words.skops").characters is None
+    assert load_model(place / "both.skops").characters == (3, 4)
+    for command in ("explain", "card"):
+        assert "characters" in dropglm(command, "both.skops", cwd=place)
+    assert "accuracy" in dropglm("evaluate", "both.skops", "test.csv", cwd=place)
+    explained = json.loads(dropglm("explain", "both.skops", "lovelier zzz", "--json", cwd=place))["texts"][0]
+    assert [entry["ngram"] for entry in explained["contributions"]] == ["lovelier"]
+    assert explained["unknown"] == ["zzz"]
+    online = "train", "noisy.csv", "--online", "--out", "on.skops", "--start-from"
+    error = error_of(*online, "both.skops", cwd=place)
+    assert error.endswith("which an online model cannot learn; train it with --no-characters.")
+    dropglm(*online, "words.skops", cwd=place)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [["--no-tune"], ["--no-calibrate"], ["--analyzer", "char"], ["--online"], ["--embedder", "folder"]],
+    ids=str,
+)
+def test_characters_that_cannot_be_used_are_refused(place, others):
+    assert "--characters" in dropglm("train", "reviews.csv", "--characters", *others, cwd=place, code=2)
 
 
 def test_predict_reads_one_text_per_line_from_a_pipe(place):

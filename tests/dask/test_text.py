@@ -205,6 +205,11 @@ def assert_same_fit(model, expected, tolerance=1e-6):
     if theirs.unlabeled_effect is not None:
         assert_same_figures(ours.unlabeled_effect, theirs.unlabeled_effect)
     assert_allclose(model.cv_probabilities_, expected.cv_probabilities_, atol=1e-5)
+    assert ours.characters == theirs.characters
+    if theirs.characters:
+        head, known = model._fitted.characters, expected._fitted.characters
+        assert head.vectorizer.vocabulary_ == known.vectorizer.vocabulary_
+        assert_allclose(head.coef, known.coef, rtol=0, atol=1e-4 * abs(known.coef).max())
     assert model.to_local().summary_ == ours
 
 
@@ -257,7 +262,7 @@ def test_copies_and_groups_in_other_partitions_are_held_out_together(client, aut
     kept = weights > 0
     groups = np.array([f"author {k % 12}" for k in range(70)]) if authors else None
     settings = {"tol": 1e-10, "max_iter": 1000, "cv": 4, "min_df": 1, "use_idf": False, "norm": None}
-    settings |= {"characters": None}  # whose vocabulary counts texts of weight 0
+    settings |= {"characters": None}  # those of rows with weight 0 count towards its min_df of 2
     model = TextClassifier(client=client, **settings).fit(
         *(parts(rows, 4) for rows in (texts, y, weights)), groups=parts(groups, 4) if authors else None
     )

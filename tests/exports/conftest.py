@@ -34,8 +34,25 @@ def online():
     return OnlineTextClassifier().start_from(start).partial_fit(TEXTS, labels(3))
 
 
+def with_characters(K, **settings):
+    """A tuned model that uses n-grams of characters."""
+    model = TextClassifier(cv=2, l2=0.1, **settings).fit(TEXTS, labels(K))
+    head = model._fitted_model().characters
+    assert head is not None
+    assert np.abs(head.coef).max() > 0
+    return model
+
+
 MODELS = {
-    "two classes": lambda: TextClassifier(cv=2, l2=0.1, ngram_range=(1, 3)).fit(TEXTS, labels(2)),
+    "two classes": lambda: with_characters(2, ngram_range=(1, 3)),
+    "characters of three classes": lambda: with_characters(3),
+    "counts of short n-grams of characters": lambda: with_characters(
+        2, characters=(1, 2), sublinear_tf=False, norm=None, lowercase=False
+    ),
+    "n-grams of more characters than words have": lambda: with_characters(
+        2, characters=(6, 7), use_idf=False, norm="l1"
+    ),
+    "no characters": lambda: TextClassifier(cv=2, l2=0.1, characters=None).fit(TEXTS, labels(2)),
     "three classes": lambda: TextClassifier(tune=False, stop_words=["good", "2"]).fit(TEXTS, labels(3)),
     "words of two letters": lambda: TextClassifier(
         tune=False, token_pattern=WORDS_OF_TWO_LETTERS, ngram_range=(2, 3), lowercase=False, norm="l1"

@@ -115,5 +115,5 @@ def test_a_pipeline_is_read_without_trusting_anything(model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["read_model.py", "read_model.mjs"])
-def test_readers_have_sixty_lines(name):
-    assert len((READERS / name).read_text(encoding="utf-8").splitlines()) <= 60
+def test_readers_have_seventy_lines(name):
+    assert len((READERS / name).read_text(encoding="utf-8").splitlines()) <= 70

@@ -12,7 +12,7 @@ from tests.exports.conftest import TEXTS, labels
 
 
 def classifier(**settings):
-    return TextClassifier(tune=False, **settings).fit(TEXTS, labels(2))
+    return TextClassifier(**{"tune": False} | settings).fit(TEXTS, labels(2))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ def test_models_that_need_more_are_refused(model, message, tmp_path):
         ({"token_pattern": r"\w+"}, ["Preprocessor"]),
         ({"strip_accents": "unicode"}, ["Preprocessor", "strip_unicode"]),
         ({"strip_accents": "unicode", "strip_html": False}, []),
+        ({"strip_accents": "unicode", "tune": True, "cv": 2}, ["Preprocessor", "strip_unicode"]),
     ],
 )
 def test_what_a_pipeline_needs_of_dropglm_is_named(settings, names, tmp_path):

@@ -17,6 +17,8 @@ KINDS = {
     "two classes": TextClassifier(tune=False),
     "one against the rest": TextClassifier(tune=False),
     "multinomial": TextClassifier(tune=False, expectation="quadratic"),
+    "characters, two classes": TextClassifier(cv=2, l2=0.1),
+    "characters": TextClassifier(cv=2, l2=0.1),
     "online, two classes": OnlineTextClassifier(bits=10),
     "online": OnlineTextClassifier(bits=10),
     "online, most columns shared by several n-grams": OnlineTextClassifier(bits=3),

@@ -71,6 +71,18 @@ def test_a_pipeline_of_scikit_learn_predicts_the_same(labels, settings):
     assert_allclose(theirs.predict_proba(NEW), ours.predict_proba(NEW), atol=1e-6)
 
 
+def test_characters_become_a_second_vectorizer_of_a_union():
+    ours = TextClassifier(cv=2, l2=0.1).fit(TEXTS, THREE)
+    theirs = ours.to_sklearn()
+    assert [type(step).__name__ for _, step in theirs.steps] == ["FeatureUnion", "LogisticRegression"]
+    assert [type(one) for _, one in theirs["ngrams"].transformer_list] == [TfidfVectorizer] * 2
+    d, more = ours.summary_.features, ours.summary_.characters
+    assert theirs["model"].n_features_in_ == d + more > d
+    names = theirs["ngrams"].get_feature_names_out()
+    assert (names[0].partition("__")[0], names[d].partition("__")[0]) == ("words", "characters")
+    assert_allclose(theirs.decision_function(NEW), ours.decision_function(NEW), atol=1e-5)
+
+
 def test_one_model_per_class_becomes_a_one_versus_rest_classifier():
     ours = OnlineTextClassifier().start_from(TextClassifier(tune=False).fit(TEXTS, THREE))
     ours.partial_fit(NEW[:50], [THREE[k] for k in range(50)])
@@ -80,8 +92,9 @@ def test_one_model_per_class_becomes_a_one_versus_rest_classifier():
     assert_allclose(theirs.predict_proba(NEW), ours.predict_proba(NEW), atol=1e-6)
 
 
-def test_the_pipeline_needs_nothing_of_ours(tmp_path):
-    model = TextClassifier(tune=False, stop_words="english").fit(TEXTS, THREE)
+@pytest.mark.parametrize("settings", [{"tune": False}, {"cv": 2}], ids=["words", "words and characters"])
+def test_the_pipeline_needs_nothing_of_ours(settings, tmp_path):
+    model = TextClassifier(stop_words="english", **settings).fit(TEXTS, THREE)
     path = tmp_path / "model.pickle"
     path.write_bytes(pickle.dumps(model.to_sklearn()))
     code = "import pickle, sys; sys.modules['dropglm'] = None\n"

@@ -310,3 +310,18 @@ def test_models_with_embeddings_are_also_tried_before_they_are_served(monkeypatc
     )
     TextService(model, "films").warm_up()
     assert set(seen) == {"a"}
+
+
+def test_words_and_characters_are_served_together():
+    model = TextClassifier(cv=2, l2=0.1).fit(TEXTS * 5, LABELS * 5)
+    texts = [*TEXTS, *ODD, "wonderfully funnier"]
+    with served(model._fitted_model()) as address:
+        answer = predictions(address, texts)
+        whys = ask(address, "/explain", {"texts": texts}).json["explanations"]
+    p = np.array([[each["probabilities"][label] for label in ("bad", "good")] for each in answer])
+    np.testing.assert_allclose(p, model.predict_proba(texts), rtol=1e-6)
+    for text, why in zip(texts, whys, strict=True):
+        parts = [entry["weight"] for entry in why["contributions"]]
+        total = why["base_difference"] + sum(parts) + why["others"]["weight"]
+        assert total == pytest.approx(why["difference"], abs=1e-5), text
+    assert model.summary_.characters > 0

@@ -124,10 +124,13 @@ def in_options(error: BaseException, **others: str) -> str:
     'no n-gram is left; lower --min-df (now 9).'
     >>> in_options(FileError("labels: set format to csv.", "format"), format="--out-format")
     'labels: set --out-format to csv.'
+    >>> in_options(InputError("The model counts characters; use characters=None.", "characters"))
+    'The model counts characters; use --no-characters.'
     """
     sentence = str(error)
     for name in getattr(error, "parameters", ()):
         option = others.get(name) or option_name(name)
+        sentence = re.sub(rf"\b{name}=(None|False)\b", option_name(f"no_{name}"), sentence)
         sentence = re.sub(rf"\b{name}=([\"']?)(\w+)\1", rf"{option} \2", sentence)
         sentence = re.sub(rf"\b(set|lower|raise|pass|as) {name}\b", rf"\1 {option}", sentence)
     return sentence

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 IN_MEMORY_ONLY = {
     *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
     *("group", "embeddings", "embeddings_unlabeled", "embedder"),
-    *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
+    *("min_df", "max_df", "max_features", "analyzer", "characters", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
     *("latent", "rounds", "ngram_weight", "device", "dask"),
 }
@@ -54,6 +54,7 @@ SAME = (
     *("max_df", "max_features", "analyzer", "stop_words", "lowercase", "strip_html", "tune", "expectation"),
     *("calibrate", "naive_bayes", "rounds", "scoring", "device"),
 )
+CHARACTERS = (3, 4)
 SEVERAL = ("dropout", "l2", "discount", "l2_weights", "ngram_weight")
 
 
@@ -62,7 +63,7 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     """Train a classifier on a table of texts and save it.
 
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not.
-    Unless given, --l2 is chosen by cross-validation.
+    Unless given, --dropout, --l2 and --l2-weights are chosen by cross-validation.
     """
     sources = {name: context.get_parameter_source(name) for name in context.params}
     table = Table(
@@ -106,6 +107,12 @@ def _train(run: TrainRun) -> None:
         run.refuse({"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
     if options.rounds and not options.naive_bayes:
         run.refuse({"rounds"}, "cannot be used with --no-naive-bayes.")
+    words = options.analyzer == "word" and not (options.embeddings or options.embedder)
+    if options.characters and not (options.tune and options.calibrate and words):
+        run.refuse(
+            {"characters"},
+            "needs words without embeddings, and cannot be used with --no-tune or --no-calibrate.",
+        )
     if not options.tune:
         run.refuse({"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
         if options.validation is None:
@@ -403,6 +410,7 @@ def _settings(options: TrainOptions) -> dict[str, Any]:
         **{name: getattr(options, name) for name in SAME},
         **{name: values[0] if len(values) == 1 else values for name, values in several.items()},
         "ngram_range": _ngram_range(options.ngrams),
+        "characters": CHARACTERS if options.characters else None,
         "min_df": (1, 2) if options.min_df is None else options.min_df,
         "class_weight": "balanced" if options.balanced else None,
         "n_latent": options.latent,

@@ -83,6 +83,11 @@ class TrainOptions:
     max_features: int | None = MODEL.field("Keep only this many of the most frequent n-grams.", min=1)
     analyzer: str = MODEL.field("What n-grams consist of: word, char or char_wb.", default="word")
     stop_words: str | None = MODEL.field("Words to leave out: english.")
+    characters: bool = MODEL.field(
+        "Beside words, also use sequences of three and four letters within words, as far as they help texts "
+        "that were held out: they also say something about words that no text with a label has.",
+        default=True,
+    )
     lowercase: bool = MODEL.field("Convert texts to lower case.", default=True)
     strip_html: bool = MODEL.field("Remove HTML tags.", default=True)
     expectation: str = MODEL.field(
@@ -91,18 +96,19 @@ class TrainOptions:
     )
     balanced: bool = MODEL.field("Give all classes the same total weight.", "--balanced", default=False)
     tune: bool = TUNING.field(
-        "Choose settings that have several values by cross-validation; by default only l2.", default=True
+        "Choose settings by cross-validation: those with several values and, unless given, --dropout, --l2 "
+        "and --l2-weights.",
+        default=True,
     )
     dropout: list[float] | None = TUNING.field(
-        "Probability that a feature is dropped. This option, --l2, --discount and --l2-weights may be "
-        "repeated to give several values to choose from."
+        "Probability that a feature is dropped; by default 0.5 or 0. This option, --l2, --discount and "
+        "--l2-weights may be repeated to give several values to choose from."
     )
     l2: list[float] | None = TUNING.field(
         "Strength of the L2 penalty; with --online it applies per row: use 1e-5 or less."
     )
     discount: list[float] | None = TUNING.field(
-        "Weight of an unlabelled text in the noise penalty, relative to a labelled one; by default 0, "
-        "or 0.1 with --no-tune."
+        "Weight of an unlabelled text in the noise penalty, relative to a labelled one; by default 0."
     )
     latent: int = TUNING.field(
         "Number of latent features, which are learned from all texts and describe which words occur "
@@ -118,7 +124,8 @@ class TrainOptions:
         min=0,
     )
     l2_weights: list[str] | None = TUNING.field(
-        "Relative L2 penalty of the n-grams: uniform, naive_bayes or naive_bayes_unlabeled."
+        "Relative L2 penalty of the n-grams: uniform, naive_bayes or naive_bayes_unlabeled; by default one "
+        "of the first two."
     )
     folds: int | None = TUNING.field(
         "Number of cross-validation folds; by default five, drawn several times if there are few texts.",
@@ -126,7 +133,7 @@ class TrainOptions:
     )
     ngram_weight: list[float] | None = TUNING.field(
         "Factor of n-grams for each word after the first; by default 0.5, or the better of 0.5 and 1 if "
-        "there are many texts and few classes."
+        "there are more than 1,000 texts with labels."
     )
     calibrate: bool = TUNING.field("Scale the probabilities to fit texts that were held out.", default=True)
     naive_bayes: bool = TUNING.field(
@@ -163,7 +170,8 @@ class TrainOptions:
         min=1,
     )
     start_from: Path | None = ONLINE.field(
-        "Model to continue from. If it was trained without --online, no new n-grams are added.",
+        "Model to continue from. If it was trained without --online, it needs --no-characters, and no new "
+        "n-grams are added.",
         file=File.READ,
     )
     trust: options.Trust = False

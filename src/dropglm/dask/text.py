@@ -19,17 +19,18 @@ class TextClassifier(DaskClassifier, DaskModel, text.TextClassifier):
     are released. The model is that of ``dropglm.TextClassifier`` with the same settings: coefficients agree
     up to the tolerance of the solver.
 
-    It does all that the local classifier does: by default it chooses l2 and ``ngram_weight`` by
-    cross-validation with the same grids and folds, calibrates, adds naive Bayes, and learns from unlabelled
-    texts by latent features and by rounds of naive Bayes. An embedder embeds the texts of each partition
+    It does all that the local classifier does: by default it chooses dropout, l2, its weights and
+    ``ngram_weight`` by cross-validation with the same grids and folds, calibrates, adds naive Bayes and the
+    model of n-grams of characters, and learns from unlabelled texts by latent features and by rounds of naive
+    Bayes. An embedder embeds the texts of each partition
     on its worker, so it must be possible to pickle it.
 
     Parameters
     ----------
     ngram_range, min_df, max_df, max_features, binary, sublinear_tf, use_idf, norm, idf_power, \
-ngram_weight, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, dropout, l2, \
-discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, class_weight, cv, \
-scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.TextClassifier
+ngram_weight, characters, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, \
+dropout, l2, discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, \
+class_weight, cv, scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.TextClassifier
         ``n_jobs`` is the number of threads of the client, and workers use one thread per task.
     client : distributed.Client, default=None
         The client; None means Dask's default client.

@@ -56,9 +56,10 @@ def model_card(model: AnyTextModel, name: str = "a text classifier") -> str:
 def _head(model: FittedTextModel, name: str) -> str:
     classes = [plain(label) for label in model.classes_[:MOST_CLASSES]]
     listed = ", ".join(classes) + (", …" if len(model.classes_) > MOST_CLASSES else "")
+    characters = "" if model.characters is None else ", and of n-grams of characters within words"
     return (
         f"# Model card: {plain(name)}\n\nAssigns a text to one of {len(model.classes_):,} classes: {listed}. "
-        "A linear model of the words and n-grams of a text, trained with dropglm."
+        f"A linear model of the words and n-grams of a text{characters}, trained with dropglm."
     )
 
 
@@ -83,14 +84,21 @@ def _data(model: FittedTextModel) -> str:
 def _settings(model: FittedTextModel) -> str:
     vectorizer, summary = model.vectorizer, model.summary_
     lines = dict(summary.lines())
+    number = f"{summary.features:,}" if isinstance(summary, Summary) else lines["n-grams"]
     splits_words = isinstance(vectorizer, HashedFeatures) or vectorizer.analyzer == "word"
     analyzer = "" if splits_words else getattr(vectorizer.analyzer, "__name__", repr(vectorizer.analyzer))
     steps = [
         "texts are converted to lower case" if vectorizer.lowercase else "upper and lower case differ",
         *(["HTML tags become blanks"] if vectorizer.strip_html else []),
         _tokens(vectorizer.token_pattern) if splits_words else f"analyzer {analyzer}",
-        f"n-grams of {vectorizer.ngram_range[0]} to {vectorizer.ngram_range[1]} tokens, {lines['n-grams']}",
+        f"n-grams of {vectorizer.ngram_range[0]} to {vectorizer.ngram_range[1]} tokens, {number}",
     ]
+    if model.characters is not None:
+        shortest, longest = model.characters.vectorizer.ngram_range
+        tags = "; HTML tags are not removed for these" if vectorizer.strip_html else ""
+        steps.append(
+            f"n-grams of {shortest} to {longest} characters within words, {summary.characters:,}{tags}"
+        )
     settings = [(name, f"{value}") for name, value in summary.settings.items() if value is not None]
     embedding = [f"embeddings: {lines['embeddings']}"] if "embeddings" in lines else []
     return "## Settings\n\n" + _items([*steps, *embedding]) + "\n\n" + _table(("setting", "value"), settings)
@@ -130,9 +138,10 @@ def _limits(model: FittedTextModel) -> str:
     if model.head is None:
         p = model.predict_proba([""])[0]
         best = int(p.argmax())
+        characters = "" if model.characters is None else " and have no n-gram of characters of it"
         limits.append(
-            "Words that are in no n-gram of the model are ignored. A text without known words is assigned to "
-            f"{plain(model.classes_[best])}, with probability {p[best]:.2f}."
+            f"Words that are in no n-gram of the model{characters} are ignored. A text without "
+            f"known words is assigned to {plain(model.classes_[best])}, with probability {p[best]:.2f}."
         )
     rare = [plain(label) for label, n in summary.texts.items() if n < FEW_TEXTS]
     if rare:

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from dropglm.base.files import replacing
-from dropglm.exports.model_parts import SIGMA, TextModelParts, around_sigma, lower_case, matching
+from dropglm.exports.model_parts import (
+    SIGMA,
+    NgramParts,
+    TextModelParts,
+    around_sigma,
+    lower_case,
+    matching,
+)
 from dropglm.text.fitted_model import AnyTextModel
 
 FORMAT, VERSION = "dropglm text classifier", 1
@@ -53,8 +60,7 @@ def write_json(model: AnyTextModel, path: str | PathLike[str]) -> None:
 
 
 def _json(parts: TextModelParts) -> Iterator[str]:
-    """Yield the text of the file; arrays are written row by row, since they may be large."""
-    first, last = parts.ngram_range
+    """Yield the text of the file."""
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -69,20 +75,32 @@ def _json(parts: TextModelParts) -> Iterator[str]:
             "single": None if parts.runs.single is None else matching(parts.runs.single),
         },
         "stop_words": parts.stop_words,
-        "ngram_range": [first, last],
-        "tf": parts.tf,
-        "norm": parts.norm,
     }
-    yield _dumps(head)[:-1] + ',\n"vocabulary": ' + _dumps(parts.vocabulary.names())
-    yield ',\n"factors": '
-    yield from _numbers(parts.factors)
+    yield _dumps(head)[:-1]
+    yield from _ngrams(parts.words)
     yield ',\n"intercepts": '
     yield from _numbers(parts.intercept)
+    yield ',\n"characters": '
+    if parts.characters is None:
+        yield "null"
+    else:
+        yield _dumps({"white_space": matching(r"\s")})[:-1]
+        yield from _ngrams(parts.characters)
+        yield "}"
+    yield "}\n"
+
+
+def _ngrams(parts: NgramParts) -> Iterator[str]:
+    """Yield n-grams as further keys of an object; arrays are written row by row, since they may be large."""
+    settings = {"ngram_range": parts.ngram_range, "tf": parts.tf, "norm": parts.norm}
+    yield "," + _dumps(settings)[1:-1] + ',\n"vocabulary": ' + _dumps(parts.vocabulary.names())
+    yield ',\n"factors": '
+    yield from _numbers(parts.factors)
     yield ',\n"coefficients": ['
     for k, row in enumerate(parts.coef):
         yield ",\n" if k else ""
         yield from _numbers(row)
-    yield "]}\n"
+    yield "]"
 
 
 def _lowercase() -> dict[str, Any]:

@@ -28,6 +28,47 @@ LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}
 
 
 @dataclass(frozen=True)
+class NgramParts:
+    """N-grams of words or of characters, how they are weighted, and their coefficients.
+
+    Attributes
+    ----------
+    ngram_range : pair of int
+        The smallest and the largest n.
+    vocabulary : Vocabulary
+        The n-grams.
+    factors : ndarray of shape (d,)
+        Their factors.
+    tf : {"binary", "count", "log"}
+        What is multiplied by the factor of an n-gram: 1, its count c in the text, or 1 + ln c.
+    norm : {"l1", "l2"} or None
+        The norm by which the features of a text are divided.
+    coef : ndarray of shape (K, d)
+    """
+
+    ngram_range: tuple[int, int]
+    vocabulary: Vocabulary
+    factors: np.ndarray
+    tf: str
+    norm: str | None
+    coef: np.ndarray
+
+    @classmethod
+    def of(cls, vectorizer: Any, coef: np.ndarray) -> Self:
+        """Return the parts of a vectorizer, and its coefficients."""
+        weights, vocabulary = vectorizer._tfidf, vectorizer._vocabulary()
+        dtype = weights.factors.dtype
+        return cls(
+            ngram_range=(int(vectorizer.ngram_range[0]), int(vectorizer.ngram_range[1])),
+            vocabulary=vocabulary,
+            factors=weights.factors if len(weights.factors) else np.ones(len(vocabulary), dtype),
+            tf="binary" if vectorizer.binary else "log" if weights.sublinear_tf else "count",
+            norm=weights.norm,
+            coef=coef,
+        )
+
+
+@dataclass(frozen=True)
 class TextModelParts:
     """The parts of a text model.
 
@@ -41,17 +82,10 @@ class TextModelParts:
         The characters that tokens consist of.
     stop_words : list of str
         Tokens to drop before n-grams are formed.
-    ngram_range : pair of int
-        The smallest and the largest n.
-    vocabulary : Vocabulary
-        The n-grams.
-    factors : ndarray of shape (d,)
-        Their factors.
-    tf : {"binary", "count", "log"}
-        What is multiplied by the factor of an n-gram: 1, its count c in the text, or 1 + ln c.
-    norm : {"l1", "l2"} or None
-        The norm by which the features of a text are divided.
-    coef : ndarray of shape (K, d)
+    words : NgramParts
+        The n-grams of tokens.
+    characters : NgramParts or None
+        The n-grams of characters, within what is between white space; tags are not removed for them.
     intercept : ndarray of shape (K,)
     link : {"logistic", "softmax", "normalized_logistic"}
         How predictors become probabilities; with "logistic", K is 1 and the predictor is that of the second
@@ -63,12 +97,8 @@ class TextModelParts:
     strip_html: bool
     runs: Runs
     stop_words: list[str]
-    ngram_range: tuple[int, int]
-    vocabulary: Vocabulary
-    factors: np.ndarray
-    tf: str
-    norm: str | None
-    coef: np.ndarray
+    words: NgramParts
+    characters: NgramParts | None
     intercept: np.ndarray
     link: str
 
@@ -94,21 +124,15 @@ class TextModelParts:
                 "without --online, or with --start-from and a model that was trained without."
             )
         runs = _runs(vectorizer, target)
-        weights, vocabulary = vectorizer._tfidf, vectorizer._vocabulary()
-        factors = weights.factors if len(weights.factors) else np.ones(len(vocabulary), weights.factors.dtype)
-        coef = fitted._dense_coef()
+        coef, head = fitted._dense_coef(), whole.characters
         return cls(
             classes=np.asarray(fitted.classes_).tolist(),
             lowercase=bool(vectorizer.lowercase),
             strip_html=bool(vectorizer.strip_html),
             runs=runs,
             stop_words=sorted(vectorizer.get_stop_words() or ()),
-            ngram_range=(int(vectorizer.ngram_range[0]), int(vectorizer.ngram_range[1])),
-            vocabulary=vocabulary,
-            factors=factors,
-            tf="binary" if vectorizer.binary else "log" if weights.sublinear_tf else "count",
-            norm=weights.norm,
-            coef=coef,
+            words=NgramParts.of(vectorizer, coef),
+            characters=None if head is None else NgramParts.of(head.vectorizer, head.coef),
             intercept=np.asarray(fitted.intercept_),
             link="logistic" if len(coef) == 1 else LINKS[fitted.multi_class_],
         )

@@ -9,17 +9,28 @@ without. The classes of characters are written into the pattern of onnxruntime's
 ``\w`` is ASCII only. ``StringNormalizer`` needs a locale of the operating system, and its lower case is not
 Python's; a table converts each character instead, and the characters are joined again, two and two in each
 round. An HTML tag is matched as a token and then dropped.
+
+For n-grams of characters, words get a blank on each side, as in scikit-learn's ``char_wb``, and are joined.
+N-grams of the letters that cross words have two blanks in a row, so they are not in the vocabulary.
 """
 
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.base.files import replacing
 from dropglm.base.imports import import_extra
-from dropglm.exports.model_parts import FINAL_SIGMA, SIGMA, TextModelParts, around_sigma, lower_case, matching
+from dropglm.exports.model_parts import (
+    FINAL_SIGMA,
+    SIGMA,
+    NgramParts,
+    TextModelParts,
+    around_sigma,
+    lower_case,
+    matching,
+)
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.ngrams.tokens import HTML_TAG
 
@@ -29,6 +40,7 @@ MICROSOFT, ML = "com.microsoft", "ai.onnx.ml"  # domains of operators
 LARGEST = 2**31 - 2**20  # bytes of a file in the format of protobuf
 # Appended to every text, so that no tensor is empty: a token of every pattern, which is then dropped.
 END = "\n__"
+NOT_BLANK = r"\S"
 CASED, IGNORED = 1, 2
 LABELS = {"U": STRING, "O": STRING, "i": INT64, "u": INT64, "b": BOOL, "f": DOUBLE}
 
@@ -128,16 +140,22 @@ class Graph:
 
 def onnx_model(parts: TextModelParts) -> Any:
     """Return the model in ONNX's own type."""
-    if parts.coef.nbytes + parts.factors.nbytes > LARGEST:
+    ngrams = [part for part in (parts.words, parts.characters) if part is not None]
+    if sum(part.coef.nbytes + part.factors.nbytes for part in ngrams) > LARGEST:
         raise InputError(
             "The coefficients take more than the 2 GB that an ONNX file can hold; train the model with fewer "
             "n-grams (--max-features or --min-df)."
         )
     graph = Graph("text_classifier")
     body = Graph("one_text", graph)
-    eta = _predictors(
-        body, _tokens(body, body.Gather("text", body.Reshape("number", np.array([1]))), parts), parts
+    text = _with_end(body, body.Gather("text", body.Reshape("number", np.array([1]))), parts)
+    eta = body.Add(
+        _predictors(body, _tokens(body, text, parts), parts.words, Spelling.in_words(parts.words)),
+        parts.intercept.astype(np.float64),
     )
+    if parts.characters is not None:
+        spelling = Spelling.in_letters(parts.characters)
+        eta = body.Add(eta, _predictors(body, _letters(body, text), parts.characters, spelling))
     _outputs(body, eta, parts)
     finished = body.finish(
         [("number", INT64, []), ("going", BOOL, [])],
@@ -164,11 +182,14 @@ def onnx_model(parts: TextModelParts) -> Any:
     )
 
 
-def _tokens(graph: Graph, text: str, parts: TextModelParts) -> str:
-    """Add nodes that split a text, a tensor of one string; return the name of the tensor of its tokens."""
+def _with_end(graph: Graph, text: str, parts: TextModelParts) -> str:
+    """Add nodes that append ``END`` to a text, a tensor of one string, and convert it to lower case."""
     text = graph.StringConcat(text, [END])
-    if parts.lowercase:
-        text = _lower_case(graph, text)
+    return _lower_case(graph, text) if parts.lowercase else text
+
+
+def _tokens(graph: Graph, text: str, parts: TextModelParts) -> str:
+    """Add nodes that split a text with ``END``; return the name of the tensor of its tokens."""
     pattern = f"{_class(parts.runs.run)}{{{parts.runs.shortest},}}"
     if parts.runs.single:
         pattern += f"|{_class(parts.runs.single)}"
@@ -183,6 +204,14 @@ def _tokens(graph: Graph, text: str, parts: TextModelParts) -> str:
         known = _numbered(graph, tokens, dict.fromkeys(parts.stop_words, 1), 0)
         tokens = graph.Compress(tokens, graph.Equal(known, np.array(0, np.int64)), axis=0)
     return tokens
+
+
+def _letters(graph: Graph, text: str) -> str:
+    """Add nodes that split a text with ``END`` into the letters of its words, each between two blanks."""
+    words = _pieces(graph, text, tokenexp=f"{_class(NOT_BLANK)}+")
+    padded = graph.StringConcat(graph.StringConcat([" "], words), [" "])
+    letters = _pieces(graph, _joined(graph, padded), separators=[""])
+    return graph.Slice(letters, np.array([0]), np.array([-len(END.strip()) - 2]))  # without END
 
 
 def _pieces(graph: Graph, text: str, **settings: object) -> str:
@@ -255,11 +284,44 @@ def _joined(graph: Graph, pieces: str) -> str:
     return graph.Loop("", several, pieces, body=finished)
 
 
-def _predictors(graph: Graph, tokens: str, parts: TextModelParts) -> str:
-    """Add nodes that compute the K predictors of a text, in double precision."""
+class Spelling(NamedTuple):
+    """N-grams as sequences of tokens or of letters.
+
+    Attributes
+    ----------
+    tokens : list of str
+    numbers : ndarray of shape (d, largest n)
+        The numbers of the tokens of each n-gram; what is after the last one is not used.
+    lengths : ndarray of shape (d,)
+        The number of tokens of each n-gram.
+    """
+
+    tokens: list[str]
+    numbers: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def in_words(cls, parts: NgramParts) -> Self:
+        """Return n-grams of words."""
+        vocabulary = parts.vocabulary
+        return cls(vocabulary._words, vocabulary._spelling.astype(np.int64), vocabulary._lengths)
+
+    @classmethod
+    def in_letters(cls, parts: NgramParts) -> Self:
+        """Return n-grams of characters."""
+        names = parts.vocabulary.names()
+        lengths = np.array([len(name) for name in names])
+        letters, flat = np.unique([letter for name in names for letter in name], return_inverse=True)
+        numbers = np.zeros((len(names), lengths.max()), np.int64)
+        numbers[np.arange(lengths.max()) < lengths[:, None]] = flat
+        return cls(letters.tolist(), numbers, lengths)
+
+
+def _predictors(graph: Graph, tokens: str, parts: NgramParts, spelling: Spelling) -> str:
+    """Add nodes that compute what n-grams add to the K predictors of a text, in double precision."""
     d = len(parts.vocabulary)
     # Unknown n-grams have a column of their own, whose factor is 0; it also keeps tensors from being empty.
-    columns = graph.Concat(*_columns(graph, tokens, parts), np.array([d]), axis=0)
+    columns = graph.Concat(*_columns(graph, tokens, spelling), np.array([d]), axis=0)
     found, _, _, counts = graph.add("Unique", columns, sorted=1, outputs=4)
     x = graph.Cast(graph.Gather(np.append(parts.factors, parts.factors.dtype.type(0)), found), to=DOUBLE)
     one = np.array(1.0)
@@ -276,25 +338,23 @@ def _predictors(graph: Graph, tokens: str, parts: TextModelParts) -> str:
     coef = np.vstack([parts.coef.T, np.zeros((1, len(parts.coef)), parts.coef.dtype)])
     beta = graph.Cast(graph.Gather(coef, found), to=DOUBLE)
     eta = graph.MatMul(graph.Reshape(x, np.array([1, -1])), beta)
-    return graph.Add(graph.Reshape(eta, np.array([-1])), parts.intercept.astype(np.float64))
+    return graph.Reshape(eta, np.array([-1]))
 
 
-def _columns(graph: Graph, tokens: str, parts: TextModelParts) -> list[str]:
-    """Add nodes that find the column of each n-gram; one tensor for each n.
+def _columns(graph: Graph, tokens: str, spelling: Spelling) -> list[str]:
+    """Add nodes that find the column of each n-gram; one tensor for each n that the vocabulary has.
 
     An n-gram is a pair: its first n - 1 tokens, which are numbered among those that begin an n-gram of the
     vocabulary, and its last token.
     """
-    spelling, d = parts.vocabulary._spelling.astype(np.int64), len(parts.vocabulary)
-    words = parts.vocabulary._words
-    V, end = len(words), np.array([2**62])
+    words, spelled, lengths = spelling
+    d, V, end = len(spelled), len(words), np.array([2**62])
     last = _numbered(graph, tokens, {word: k for k, word in enumerate(words)}, V)
-    code, numbers, known, found = last, spelling[:, 0], V, []
-    lengths = parts.vocabulary._lengths
+    code, numbers, known, found = last, spelled[:, 0], V, []
     for n in range(1, int(lengths.max()) + 1):
         if n > 1:
             longer = lengths >= n
-            keys = np.where(longer, numbers * (V + 1) + spelling[:, n - 1], -1)
+            keys = np.where(longer, numbers * (V + 1) + spelled[:, n - 1], -1)
             table, inverse = np.unique(keys[longer], return_inverse=True)
             numbers, known = np.zeros(d, np.int64), len(table)
             numbers[longer] = inverse
@@ -303,9 +363,9 @@ def _columns(graph: Graph, tokens: str, parts: TextModelParts) -> list[str]:
             code = graph.LabelEncoder(
                 key, domain=ML, keys_int64s=table, values_int64s=np.arange(known), default_int64=known
             )
-        column = np.full(known + 1, d)
-        column[numbers[lengths == n]] = np.flatnonzero(lengths == n)
-        if n >= parts.ngram_range[0]:
+        if (lengths == n).any():
+            column = np.full(known + 1, d)
+            column[numbers[lengths == n]] = np.flatnonzero(lengths == n)
             found.append(graph.Gather(column, code))
     return found
 

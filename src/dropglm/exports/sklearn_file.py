@@ -51,17 +51,22 @@ def write_sklearn(model: AnyTextModel, path: str | PathLike[str]) -> list[str]:
     []
     array(['pos'], dtype='<U3')
     """
-    from dropglm.text.sklearn_pipeline import sklearn_pipeline
+    from dropglm.text.sklearn_pipeline import sklearn_pipeline, vectorizers
 
     dump = lookup(FORMATS, PurePath(path).suffix.lower(), "suffix")
     pipeline = sklearn_pipeline(model._fitted_model())
     content = dump(pipeline)
     with replacing(path) as stream:
         stream.write(content)
-    settings = pipeline["ngrams"].get_params()
+    functions = [function for one in vectorizers(pipeline) for function in _functions(one)]
+    return list(dict.fromkeys(_name(function) for function in functions if callable(function)))
+
+
+def _functions(vectorizer: Any) -> list[Any]:
+    """Return the settings of a vectorizer that may be functions."""
+    settings = vectorizer.get_params()
     functions = [settings[name] for name in ("preprocessor", "strip_accents", "analyzer", "tokenizer")]
-    functions.append(getattr(settings["preprocessor"], "strip_accents", None))
-    return [_name(function) for function in functions if callable(function)]
+    return [*functions, getattr(settings["preprocessor"], "strip_accents", None)]
 
 
 def _name(function: Any) -> str:
@@ -71,13 +76,15 @@ def _name(function: Any) -> str:
 
 
 def _to_skops(pipeline: Any) -> bytes:
+    from dropglm.text.sklearn_pipeline import vectorizers
+
     skops = import_extra("skops.io", "export", "Files of scikit-learn's models need")
-    vectorizer = pipeline["ngrams"]
-    names = vectorizer.vocabulary
-    # 200,000 n-grams took 7.5 s as a dictionary, 1.8 s as a list and 0.04 s as an array.
-    if len(names) * max(map(len, names)) < WIDEST:
-        vectorizer.vocabulary = np.array(names)
-    del vectorizer.vocabulary_  # the first text makes it again
+    for vectorizer in vectorizers(pipeline):
+        names = vectorizer.vocabulary
+        # 200,000 n-grams took 7.5 s as a dictionary, 1.8 s as a list and 0.04 s as an array.
+        if len(names) * max(map(len, names)) < WIDEST:
+            vectorizer.vocabulary = np.array(names)
+        del vectorizer.vocabulary_  # the first text makes it again
     content: bytes = skops.dumps(pipeline, compression=ZIP_DEFLATED)
     return content
 

@@ -80,6 +80,17 @@ class CharacterHead:
         """Return what the n-grams of characters add to the predictors; shape (n, K) or (n, 1)."""
         return np.asarray(X @ self.coef.T)
 
+    def of_words(self, words: Sequence[str], n_jobs: int | None) -> np.ndarray:
+        """Return what the characters of words typically add to the predictors; shape (K, words).
+
+        The typical value of an n-gram is its mean in the texts of the fit that contain it.
+        """
+        vectorizer = copy(self.vectorizer)
+        vectorizer.n_jobs, vectorizer.verbose, ngrams = n_jobs, 0, vectorizer.ngrams_
+        typical = ngrams.mean_values if len(ngrams.mean_values) else np.ones(1)
+        counts = vectorizer._find([list(words)], ngrams, np.dtype(np.float64))
+        return np.asarray(counts @ (self.coef * typical).T).T
+
     def by_word(self, text: str, tokenize: Any) -> dict[str, np.ndarray]:
         """Return what the characters of each word of a text add to the predictors; arrays of shape (K,).
 

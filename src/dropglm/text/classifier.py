@@ -24,8 +24,9 @@ from dropglm.text.training import TextsInMemory, check_text_settings, fit_to_tex
 class TextClassifier(TextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
-    By default it chooses l2 by cross-validation, then scales the predictors and adds those of naive Bayes, as
-    far as this helps held-out texts. It can also learn from texts without labels: they show which words occur
+    By default it chooses dropout, l2 and its weights by cross-validation, then scales the predictors and adds
+    those of naive Bayes and of a second model, of n-grams of characters, as far as this helps held-out texts.
+    It can also learn from texts without labels: they show which words occur
     together, and which words occur in texts that the model assigns to a class. The fitted model explains its
     predictions.
 
@@ -45,7 +46,14 @@ class TextClassifier(TextModel):
         inverse document frequency, and rows have length 1.
     ngram_weight : float, sequence of float or None, default=None
         Factor of an n-gram for each word after the first, or several values to choose from. None means 0.5,
-        or the better of 0.5 and 1 if there are more than 1,000 texts with labels and at most ten classes.
+        or the better of 0.5 and 1 if there are more than 1,000 texts with labels.
+    characters : tuple (int, int) or None, default=(3, 4)
+        The smallest and the largest n of n-grams of characters, within words with a blank on each side; they
+        have a model of their own, whose predictors are added as far as this helps texts that were held out.
+        It also knows something about words that no text with a label has, such as other forms of a word.
+        Only if ``tune`` and ``calibrate``, for ``analyzer="word"`` and without embeddings. Texts beyond 8
+        million characters are left out, first those without labels; if those with labels have more, there
+        are no n-grams of characters. None means that there are none.
     analyzer, stop_words, strip_accents : as in NgramVectorizer
         What counts as an n-gram.
     lowercase : bool, default=True
@@ -56,20 +64,22 @@ class TextClassifier(TextModel):
         Replace tags such as ``<br />`` by spaces.
     tune : bool, default=True
         Choose among several values of dropout, l2, discount, l2_weights and ngram_weight by cross-validation,
-        and find the factors of ``calibrate`` and ``naive_bayes``. If False, those of the first four that are
-        None are 0.5, 0.01, 0 and "uniform", and the others must be single values.
+        and find the factors of ``calibrate``, ``naive_bayes`` and ``characters``. If False, those of the
+        first four that are None are 0.5, 0.01, 0 and "uniform", and the others must be single values.
     dropout : float, Noise, sequence of these or None, default=None
-        Probability that a feature is dropped from a row, or several values to choose from. None means 0.5.
+        Probability that a feature is dropped from a row, or several values to choose from. None means 0.5 and
+        0. N-grams of characters have the value that was chosen for words, unless you give some.
     l2 : float, sequence of float or None, default=None
-        Strength of the L2 penalty, or several values to choose from. None means 1, 0.1 and 0.01, or 1 and 0.1
-        with more than ten classes, and smaller ones if the smallest is clearly the best.
+        Strength of the L2 penalty, or several values to choose from. None means 1, 0.1 and 0.01, and 0.1 and
+        0.01 for n-grams of characters; smaller ones are also tried if the smallest is clearly the best.
     discount : float, sequence of float or None, default=None
         Weight of unlabelled texts in the noising penalty, or several values to choose from. None means 0:
         with few labels the penalty does harm, and beside the other two uses of unlabelled texts it did not
         help.
     l2_weights : str, array-like, sequence of these or None, default=None
         How ``l2`` is spread over the features, as in ``LogisticRegression``, or several values to choose
-        from. None means "naive_bayes", or "uniform" with more than ten classes.
+        from. None means "naive_bayes" and "uniform". N-grams of characters have the value that was chosen for
+        words, unless you give some.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"} or Penalty class, default="gaussian"
         How the expectation over the noise is computed; see ``LogisticRegression``.
     calibrate : bool, default=True
@@ -120,14 +130,14 @@ class TextClassifier(TextModel):
     classes_ : ndarray of shape (K,)
         The classes, sorted.
     n_features_in_ : int
-        Number of n-grams.
+        Number of n-grams of words.
     vectorizer_ : NgramVectorizer
-        The fitted vectorizer.
+        The fitted vectorizer of words.
     model_ : LogisticRegression
-        The fitted model of the n-grams; embeddings add to its predictors.
+        The fitted model of the n-grams of words; n-grams of characters and embeddings add to its predictors.
     search_ : LogisticRegressionCV
-        The cross-validation; only if settings were tuned. With latent features or embeddings its settings are
-        PerBlock and its features Blocks: use ``model_`` for coefficients.
+        The cross-validation of the model of words; only if settings were tuned. With latent features or
+        embeddings its settings are PerBlock and its features Blocks: use ``model_`` for coefficients.
     cv_probabilities_ : ndarray of shape (n, K)
         Probabilities of each text with a label when it was held out, NaN if it never was; only if settings
         were tuned.

@@ -27,7 +27,8 @@ PUNCTUATION = frozenset({"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sc", "Sk", "
 class NgramWeight(NamedTuple):
     """An n-gram and what it typically adds to the predictor of a class.
 
-    In Chinese and other scripts that do not separate words, the n-gram is without blanks.
+    The weight of a single word includes its n-grams of characters, if the model uses them. In Chinese and
+    other scripts that do not separate words, the n-gram is without blanks.
     """
 
     ngram: str
@@ -170,6 +171,9 @@ class Contribution(NamedTuple):
     positive values favour the predicted class, negative ones the runner-up. ``weights`` has the contribution
     to the predictor of each class, in the order of the model's classes: the ``value`` of the feature in the
     text times its coefficient.
+
+    If the model uses n-grams of characters, the weights of a word include those of its characters. A word
+    that is not a feature but has such characters has ``value`` 0.
     """
 
     ngram: str
@@ -224,9 +228,11 @@ class Explanation:
         The predictor of each class for such a text. It adds up with the contributions to a class to the
         predictor of that class.
     contributions : list of Contribution
-        The n-grams of the text that are features, those with the largest absolute weight first.
+        The n-grams of the text that are features, and words with n-grams of characters that are, those with
+        the largest absolute weight first.
     unknown : list of str
-        The words of the text that occur in none of the features, in their order in the text.
+        The words of the text that occur in none of the features, nor any of their n-grams of characters, in
+        their order in the text.
     embedding : EmbeddingContribution or None
         The contribution of the embedding of the text: ``weight`` to the difference, and ``weights`` to the
         predictor of each class. None if the model does not use embeddings.

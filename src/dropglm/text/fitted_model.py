@@ -40,19 +40,22 @@ class Summary:
     unlabeled : int
         Number of texts without labels.
     features : int
-        Number of n-grams.
+        Number of n-grams of words.
     settings : dict
-        The dropout (or the name of the noise), l2, l2_weights and discount of the model, the factors "scale"
-        of its predictors and "naive_bayes" of naive Bayes', and "ngram_weight"; None where they have no
-        effect.
+        The dropout (or the name of the noise), l2, l2_weights and discount of the model of words, the factors
+        "scale" of its predictors and "naive_bayes" of naive Bayes', and "ngram_weight". Then the factors by
+        which the predictors of "words" and of "characters" are multiplied before they are added. None where
+        they have no effect.
     search : dict or None
         None if no settings were tuned. Otherwise the scorer ("scoring"), the number of folds ("folds") and of
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
-        over the folds ("standard_error"), the number of candidates whose score is within one standard error
-        of the best ("within"), the accuracy on held-out texts ("accuracy"), and whether a value of l2 beyond
-        those that were tried may be better ("l2_at_edge"), the number of texts that were never held out
-        ("never_held_out"), and the number of groups of texts that were held out together ("groups"; None if
-        each text was held out on its own).
+        over the folds ("standard_error"), the score of predictions that are the shares of the classes
+        ("score_of_shares"), the number of candidates whose score is within one standard error of the best
+        ("within"), the accuracy on held-out texts ("accuracy") with its 95 % interval ("accuracy_interval"),
+        whether a value of l2 beyond those that were tried may be better ("l2_at_edge"), the number of texts
+        that were never held out ("never_held_out"), and the number of groups of texts that were held out
+        together ("groups"; None if each text was held out on its own). Scores and accuracy are those of words
+        and characters together.
     iterations : int
         Number of iterations of the final fit.
     converged : bool
@@ -69,6 +72,8 @@ class Summary:
         ``search``. Also how the model uses them: the number of latent features ("n_latent"), whether these
         give rare words more weight ("rare_words"), the number of rounds of naive Bayes ("rounds") and
         "discount".
+    characters : int
+        Number of n-grams of characters; 0 if the model does not use them.
     copies : int
         Number of texts with labels that repeat an earlier one, but for case, tags and white space.
     contradictory : int
@@ -99,7 +104,7 @@ class Summary:
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value is not None)
         lines = [
             ("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without"),
-            ("n-grams", f"{self.features:,}"),
+            ("n-grams", self.ngrams_line()),
             ("settings", settings),
         ]
         if self.embedding:
@@ -113,6 +118,11 @@ class Summary:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
         status = "converged" if self.converged else "NOT converged"
         return [*lines, ("fit", f"{status} after {self.iterations} iterations")]
+
+    def ngrams_line(self) -> str:
+        """Return how many n-grams there are."""
+        words = f"{self.features:,}"
+        return f"{words} of words, {self.characters:,} of characters" if self.characters else words
 
     def _copies_line(self, total: int) -> str:
         one, apart = self.copies == 1, not (self.search and self.search.get("groups"))
@@ -318,7 +328,8 @@ class AnyTextModel:
             the n-gram typically adds to the predictor of the class, in a text that contains it: its
             coefficient times the mean value of the feature in such texts. It is positive. N-grams are ranked
             by the weight times √(f (1 - f)), where f is the share of the texts that contain the n-gram;
-            this favours frequent n-grams. Hashed n-grams are not counted; they are ranked by how far their
+            this favours frequent n-grams. The weight of a single word includes what its n-grams of
+            characters typically add. Hashed n-grams are not counted; they are ranked by how far their
             coefficients are from 0, in standard errors. N-grams with punctuation come after all those of
             words only.
         """
@@ -339,7 +350,8 @@ class AnyTextModel:
         -------
         Explanation
             What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
-            the difference between the predictors of the predicted class and of the runner-up.
+            the difference between the predictors of the predicted class and of the runner-up. Contributions
+            of n-grams of characters are part of those of their words.
         """
         fitted = self._fitted_model()
         given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
@@ -443,7 +455,19 @@ class FittedTextModel(AnyTextModel):
         # v √(f (1 - f)), where f is the feature's share of the texts and v its typical value, is the standard
         # deviation of a feature that is v in these texts and 0 in all others.
         share = np.clip(ngrams.document_counts / self.vectorizer.n_texts_, 0.0, 1.0)
-        return top_ngrams(ngrams.names, self.model, typical, typical * np.sqrt(share * (1.0 - share)), k)
+        model = self.model if self.characters is None else self._with_characters_of_words(typical)
+        return top_ngrams(ngrams.names, model, typical, typical * np.sqrt(share * (1.0 - share)), k)
+
+    def _with_characters_of_words(self, typical: np.ndarray) -> LogisticPredictions:
+        """Return the model, with what the characters of single words typically add in their coefficients."""
+        assert self.characters is not None
+        ngrams, model = self.vectorizer.ngrams_, copy(self.model)
+        columns = np.flatnonzero(ngrams._lengths == 1)
+        own = self.characters.of_words(ngrams.names(columns), self.n_jobs)
+        values = np.broadcast_to(typical, len(ngrams))[columns]
+        model.coef_ = np.array(model._dense_coef(), np.float64)
+        model.coef_[:, columns] += np.divide(own, values, out=np.zeros_like(own), where=values > 0.0)
+        return model
 
     def with_embedder(self, embedder: Any) -> Self:
         """Give the model its embedder back, after checking that it is the same; None leaves it without."""

@@ -164,7 +164,8 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         Returns
         -------
         sklearn.pipeline.Pipeline
-            A vectorizer, "ngrams", and a classifier, "model".
+            A vectorizer, "ngrams", and a classifier, "model". If the model has n-grams of characters, the
+            first step is a ``FeatureUnion`` of two vectorizers, "words" and "characters".
 
         See Also
         --------

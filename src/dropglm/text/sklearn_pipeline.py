@@ -4,15 +4,17 @@ A feature of scikit-learn's ``TfidfVectorizer`` is tf(c) · idf_j, divided by th
 · b^(n - 1) in the place of idf_j, it is ours for all settings of weights. Both convert texts to lower case
 and remove accents in the same way, but only ours normalises them to NFC first. HTML tags, which scikit-learn
 does not remove, are left to the token pattern: they match it outside of its group, so they become empty
-tokens, and these are stop words.
+tokens, and these are stop words. N-grams of characters are those of scikit-learn's ``char_wb``, in a
+``FeatureUnion`` with those of words.
 """
 
 import re
+from copy import copy
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 from dropglm.base.errors import InputError
 from dropglm.linear.sklearn_models import sklearn_classifier
@@ -26,15 +28,26 @@ SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowerca
 
 
 def sklearn_pipeline(fitted: FittedTextModel) -> Pipeline:
-    """Return a vectorizer and a classifier of scikit-learn that predict like ours."""
+    """Return a vectorizer, or a union of two, and a classifier of scikit-learn that predict like ours."""
     if fitted.head is not None:
         raise InputError(
             "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
             "embedder."
         )
     # Sums over the n-grams of a text are in the type of the result, which single precision is too coarse for.
-    ngrams = sklearn_vectorizer(fitted.vectorizer, np.float64)
-    return Pipeline([("ngrams", ngrams), ("model", sklearn_classifier(fitted.model, np.float64))])
+    ngrams, model = sklearn_vectorizer(fitted.vectorizer, np.float64), fitted.model
+    if fitted.characters is not None:
+        characters = sklearn_vectorizer(fitted.characters.vectorizer, np.float64)
+        ngrams = FeatureUnion([("words", ngrams), ("characters", characters)])
+        model = copy(model)
+        model.coef_ = np.hstack([model._dense_coef(), fitted.characters.coef])
+    return Pipeline([("ngrams", ngrams), ("model", sklearn_classifier(model, np.float64))])
+
+
+def vectorizers(pipeline: Pipeline) -> list[CountVectorizer]:
+    """Return the vectorizers of a pipeline: that of words and, if there is one, that of characters."""
+    ngrams = pipeline["ngrams"]
+    return [one for _, one in ngrams.transformer_list] if isinstance(ngrams, FeatureUnion) else [ngrams]
 
 
 def sklearn_vectorizer(vectorizer: Any, dtype: Any = None) -> CountVectorizer:
