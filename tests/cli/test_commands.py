@@ -38,7 +38,8 @@ def test_train_prints_the_same_figures_as_json(place):
     )  # fmt: skip
     result = json.loads(out)
     chosen = {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": None}
-    assert result["settings"] == chosen | dict.fromkeys(("scale", "naive_bayes", "ngram_weight"))
+    others = ("scale", "naive_bayes", "ngram_weight", "words", "characters")
+    assert result["settings"] == chosen | dict.fromkeys(others)
     assert result["texts"] == {"bad": 40, "good": 40}
     assert result["validation"]["texts"] == 40
     assert result["validation"]["accuracy"] > 0.9
