@@ -263,7 +263,7 @@ def test_copies_and_groups_in_other_partitions_are_held_out_together(client, aut
     kept = weights > 0
     groups = np.array([f"author {k % 12}" for k in range(70)]) if authors else None
     settings = {"tol": 1e-10, "max_iter": 1000, "cv": 4, "min_df": 1, "use_idf": False, "norm": None}
-    settings |= {"characters": None}  # of at least two texts
+    settings |= {"characters": None}  # whose vocabulary counts texts of weight 0
     model = TextClassifier(client=client, **settings).fit(
         *(parts(rows, 4) for rows in (texts, y, weights)), groups=parts(groups, 4) if authors else None
     )

@@ -40,7 +40,7 @@ def test_tuning_tries_one_setting_after_the_other_and_the_summary_reports_the_st
     model = TextClassifier(cv=5).fit(texts, y, X_unlabeled=more)
     search = model.search_
     tried = search.cv_results_["params"]
-    # Dropout and l2 weights, then l2.
+    # Pairs of dropout and l2 weights, then l2.
     assert {(one["dropout"], one["l2_weights"]) for one in tried[:4]} == {
         (dropout, rule) for dropout in (0.5, 0.0) for rule in ("naive_bayes", "uniform")
     }

@@ -332,7 +332,8 @@ class Search:
         steps = iter(STEPS if self.stepwise else ())
         candidates = with_middle_l2(grid) if self.stepwise else grid
         while candidates:
-            halve = self.stepwise and len({one.params["l2"] for one in candidates}) == 1
+            # Other kinds, after the first step, hardly matter.
+            halve = self.best is not None and len({repr(_kind(one)) for one in candidates}) > 1
             self.fit_candidates(candidates, shown=bool(estimator.verbose), halve=halve)
             if all(len(outcome.fits) < len(self.rows.folds) for outcome in self.outcomes):
                 break
@@ -426,30 +427,29 @@ class Search:
         return next(stop for stop in stops if stop > done)
 
 
-def _first_rule(one: Candidate) -> Any:
-    """Return how l2 is spread over the features of the first block."""
-    value = one.params["l2_weights"]
-    return value.values[0] if isinstance(value, PerBlock) else value
-
-
 def with_middle_l2(grid: list[Candidate]) -> list[Candidate]:
-    """Return the candidates with the middle l2, and with as few blocks as possible."""
-    values, most = (
-        sorted({one.params["l2"] for one in grid}),
-        max(len(one.l2_weights.left_out) for one in grid),
-    )
-    middle = values[len(values) // 2]
-    return [one for one in grid if one.params["l2"] == middle and len(one.l2_weights.left_out) == most]
+    """Return the candidates with the middle l2, and the first noise with the first l2 weights, and so on.
+
+    The first noise is the strongest one.
+    """
+    values = sorted({one.params["l2"] for one in grid})
+    noises, rules = ({repr(_kind(one)[part]): None for one in grid} for part in (0, 1))
+    pairs = list(zip(noises, rules, strict=False))
+    middle = [one for one in grid if one.params["l2"] == values[len(values) // 2]]
+    return [one for one in middle if tuple(map(repr, _kind(one))) in pairs]
 
 
-def _with_other_blocks(grid: list[Candidate], best: Candidate) -> list[Candidate]:
-    """Return those that differ from the best in the blocks that they use."""
+def _kind(one: Candidate) -> Any:
+    """Return the noise, the discount, and how l2 is spread over the features of the first block."""
+    rule = one.params["l2_weights"]
+    first = rule.values[0] if isinstance(rule, PerBlock) else rule
+    return [one.params[name] for name in ("dropout", "noise_std", "discount")], first
 
-    def key(one: Candidate) -> Any:
-        params = {name: value for name, value in one.params.items() if name != "l2_weights"}
-        return params, _first_rule(one)
 
-    return [one for one in grid if key(one) == key(best)]
+def _with_other_kinds(grid: list[Candidate], best: Candidate) -> list[Candidate]:
+    """Return those with the same blocks and l2 as the best."""
+    blocks, l2 = best.l2_weights.left_out, best.params["l2"]
+    return [one for one in grid if one.l2_weights.left_out == blocks and one.params["l2"] == l2]
 
 
 def _with_smaller_l2(grid: list[Candidate], best: Candidate) -> list[Candidate]:
@@ -468,10 +468,10 @@ def _with_larger_l2(grid: list[Candidate], best: Candidate) -> list[Candidate]:
     return _with_other_l2(grid, best) if best.params["l2"] == middle else []
 
 
-# One setting after the other: noise and l2 weights come first, then further blocks, then l2. On ten sets of
-# texts with 20 to 300 labels, the accuracy is within 0.1 points of that of the whole grid, in a third of the
-# fits.
-STEPS: tuple[Step, ...] = (_with_other_blocks, _with_smaller_l2, _with_larger_l2)
+# One setting after the other: further blocks come first, with two kinds of noise and l2 weights, then other
+# kinds, then l2. On ten sets of texts with 20 to 300 labels, the accuracy is within 0.2 points of that of the
+# whole grid in either direction, in a third of the fits.
+STEPS: tuple[Step, ...] = (_with_other_kinds, _with_smaller_l2, _with_larger_l2)
 
 # The grid of l2 is continued up to this factor beyond its edge.
 MAX_EXTENSION = 10.0

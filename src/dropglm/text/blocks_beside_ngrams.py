@@ -206,11 +206,16 @@ class LatentPrior(NamedTuple):
         last = first + rows.shape[0]
         return Blocks(rows, *(block.rows[first:last] for block in self.blocks))
 
-    def set_values(self, estimator: LogisticRegressionCV) -> None:
-        """Give a search values for the latent blocks: no noise, and each of them or none as a candidate."""
+    def set_values(self, estimator: LogisticRegressionCV, *, or_none: bool = True) -> None:
+        """Give a search values for the latent blocks: no noise, and each of them as a candidate.
+
+        If ``or_none``, leaving all of them out is a candidate, too.
+        """
         no_noise = [(0.0,) * len(self.blocks)]
+        first = 0 if or_none else 1
         add_block_settings(
-            estimator, lambda name, value: self._l2_weights(value) if name == "l2_weights" else no_noise
+            estimator,
+            lambda name, value: self._l2_weights(value)[first:] if name == "l2_weights" else no_noise,
         )
 
     def _l2_weights(self, of_ngrams: Any) -> list[tuple[float, ...]]:
@@ -221,20 +226,33 @@ class LatentPrior(NamedTuple):
             (*left_out[:number], weight, *left_out[number + 1 :]) for number in range(len(self.blocks))
         ]
 
+    def only_chosen(self, l2_weights: PerBlock) -> Self | None:
+        """Return the block that these l2 weights use; None if they use none."""
+        number = self.chosen(l2_weights)
+        if number is None:
+            return None
+        return type(self)(self.blocks[number : number + 1], self.powers[number : number + 1])
+
     def chosen(self, l2_weights: PerBlock) -> int | None:
         """Return the number of the latent block that these l2 weights use; None if they use none."""
         weights = l2_weights.values[1 : 1 + len(self.blocks)]
         return next((number for number, weight in enumerate(weights) if weight < inf), None)
 
+    def split(self, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients of a first block, and those of n-grams that the latent ones stand for."""
+        widths = [block.width for block in self.blocks]
+        d = coef.shape[1] - sum(widths)
+        folded: Any = 0.0
+        for block, end in zip(self.blocks, d + np.cumsum(widths), strict=True):
+            own = coef[:, end - block.width : end]
+            if own.any():
+                folded = folded + block.fold_back(own.T).T
+        return coef[:, :d], np.asarray(folded)
+
     def fold(self, model: LogisticRegression) -> LogisticRegression:
         """Return a model of the n-grams, from one that was fitted to n-grams and latent features."""
-        widths = [block.width for block in self.blocks]
-        d = model.coef_.shape[1] - sum(widths)
-        coef = model.coef_[:, :d].copy()
-        for block, end in zip(self.blocks, d + np.cumsum(widths), strict=True):
-            own = model.coef_[:, end - block.width : end]
-            if own.any():
-                coef += block.fold_back(own.T).T
+        first, folded = self.split(model.coef_)
+        coef, d = (first + folded).astype(first.dtype), first.shape[1]
         of_ngrams = {name: without_last(getattr(model, name), len(self.blocks)) for name in BY_BLOCK}
         folded = copy(model).set_params(**of_ngrams)
         folded.coef_, folded.n_features_in_ = coef, d

@@ -108,6 +108,7 @@ class Summary:
             lines.insert(1, ("copies", self._copies_line(total)))
         if self.search:
             lines.append(("cross-validation", search_line(self.search)))
+            lines += shares_lines(self.search)
         if self.search and self.unlabeled_effect:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
         status = "converged" if self.converged else "NOT converged"
@@ -159,6 +160,9 @@ def search_line(search: dict[str, Any]) -> str:
         parts[0] += f" ± {search['standard_error']:.4f}"
     if name != "accuracy" and search.get("accuracy") is not None:
         parts.append(f"accuracy {search['accuracy']:.4f}")
+    if search.get("accuracy_interval") is not None:
+        low, high = search["accuracy_interval"]
+        parts[-1] += f" ({low:.2f} to {high:.2f} with 95 % confidence)"
     folds = f"{search['folds']} fold{'s' if search['folds'] > 1 else ''}"
     line = f"{', '.join(parts)} over {folds}"
     if search.get("groups"):
@@ -175,6 +179,19 @@ def search_line(search: dict[str, Any]) -> str:
     if alone:
         line += f"; without {alone} text{'s' if alone > 1 else ''} that could not be held out"
     return line
+
+
+def shares_lines(search: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a line of the printed summary if the model is not better than the shares of the classes."""
+    shares = search.get("score_of_shares")
+    if shares is None or search["score"] > shares:
+        return []
+    name, score = readable_score(search["scoring"], search["score"])
+    _, score_of_shares = readable_score(search["scoring"], shares)
+    verdict = (
+        f"predicting the shares of the classes is as good: {name} {score_of_shares:.4f}, not {score:.4f}"
+    )
+    return [("not better", verdict)]
 
 
 def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:

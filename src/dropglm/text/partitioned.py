@@ -154,7 +154,9 @@ class TextsInPartitions(TrainingTexts):
         vectorizer = clone(self._counter).set_params(ngram_weight=ngram_weight).fit_counts(self._ngrams)
         return self._to_matrices(vectorizer, self._texts, last=last)
 
-    def vectorize_characters(self) -> tuple[NgramVectorizer, Any] | None:
+    def vectorize_characters(
+        self, words: NgramVectorizer, prior: LatentPrior | None
+    ) -> tuple[NgramVectorizer, Any] | None:
         """Return a vectorizer of characters, and the matrices of partitions that are within the budget."""
         first = self._first_unlabeled
         m = within_budget(sum(self._characters[:first]), self._characters[first:])
@@ -167,7 +169,13 @@ class TextsInPartitions(TrainingTexts):
         except InputError:  # no n-gram of characters is in two texts
             return None
         self._texts.clear()
-        return self._to_matrices(vectorizer, texts, last=True)
+        vectorizer, matrices = self._to_matrices(vectorizer, texts, last=False)
+        if prior is not None:
+            parts = [[matrix, own] for matrix, own in zip(matrices, texts, strict=True)]
+            (block,) = prior.blocks
+            factors = block.fold_back(np.eye(block.width, dtype=vectorizer.dtype))
+            matrices = self.engine.keep(beside_latent, parts, (words, factors))
+        return vectorizer, matrices
 
     def _to_matrices(
         self, vectorizer: NgramVectorizer, texts: list[Any], *, last: bool
@@ -312,8 +320,15 @@ def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
 
 
 def held_out_scales(part: TextRows, vectorizer: NgramVectorizer) -> list[np.ndarray | None]:
-    """Return by how much the rows of a partition are longer where they are held out, in a list."""
-    return [vectorizer._held_out_scale(part.X)]
+    """Return by how much the rows of a partition are longer where they are held out, in a list.
+
+    Rows of weight 0 take no part in a fit in partitions.
+    """
+    scale = vectorizer._held_out_scale(part.X)
+    if scale is None or not len(scale):
+        return [scale]
+    with naming(partition_name(part.number, labeled=part.labeled)):
+        return [scale[checks.weights(part.weights, len(scale)) > 0]]
 
 
 def value_totals(part: TextRows, _: None) -> Sums:
@@ -397,6 +412,12 @@ def multiplied_rows(part: LatentRows, B: np.ndarray) -> list[np.ndarray]:
 def column_squares(part: LatentRows, vectors: np.ndarray) -> np.ndarray:
     """Return the share of a partition in the squared lengths of the columns of X V."""
     return np.square(multiplied_rows(part, vectors)[0], dtype=np.float64).sum(axis=0)
+
+
+def beside_latent(pair: list[TextRows], latent: tuple[NgramVectorizer, np.ndarray]) -> TextRows:
+    """Return a partition of characters with the latent features of its words, given its texts as well."""
+    (part, texts), (words, factors) = pair, latent
+    return part._replace(X=Blocks(part.X, words.transform(texts.X) @ factors))
 
 
 def add_latent(part: TextRows, latent: tuple[LatentColumns, list[Any]]) -> TextRows:

@@ -131,12 +131,12 @@ def character_vectorizer_of(classifier: Any) -> NgramVectorizer:
     return NgramVectorizer(**character_settings(classifier, classifier.characters))
 
 
-def uses_characters(classifier: Any) -> bool:
-    """Return whether there is a model of characters, unless the texts are too long."""
+def uses_characters(classifier: Any, texts: "TrainingTexts") -> bool:
+    """Return whether there is a model of characters beside words, unless the texts are too long."""
     words = isinstance(classifier.analyzer, str) and classifier.analyzer == "word"
-    return (
-        classifier.characters is not None and words and classifier.calibrate and classifier.embedder is None
-    )
+    tuned = isinstance(estimator_of(classifier, texts.groups.class_sizes), LogisticRegressionCV)
+    wanted = classifier.characters is not None and classifier.calibrate
+    return tuned and words and wanted and texts.embeddings is None
 
 
 def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
@@ -214,8 +214,13 @@ class TrainingTexts(ABC):
         """
 
     @abstractmethod
-    def vectorize_characters(self) -> tuple[NgramVectorizer, Any] | None:
-        """Return a vectorizer of characters of the texts, and their features; None if they are too long."""
+    def vectorize_characters(
+        self, words: NgramVectorizer, prior: LatentPrior | None
+    ) -> tuple[NgramVectorizer, Any] | None:
+        """Return a vectorizer of characters of the texts, and their features; None if they are too long.
+
+        Latent features of the words, as their vectorizer finds them, are one more block, if there is a prior.
+        """
 
     @abstractmethod
     def latent_prior(
@@ -303,7 +308,9 @@ class TextsInMemory(TrainingTexts):
             self._counted = None
         return vectorizer, self._split(vectorizer, X)
 
-    def vectorize_characters(self) -> tuple[NgramVectorizer, Any] | None:
+    def vectorize_characters(
+        self, words: NgramVectorizer, prior: LatentPrior | None
+    ) -> tuple[NgramVectorizer, Any] | None:
         """Return a vectorizer of characters, and the rows of all texts that are within the budget."""
         sizes = [len(text) for text in self.texts]
         m = within_budget(sum(sizes[: self.n]), sizes[self.n :])
@@ -315,7 +322,8 @@ class TextsInMemory(TrainingTexts):
             X = vectorizer.fit_transform(self.texts[: self.n + m])
         except InputError:  # no n-gram of characters is in two texts
             return None
-        return vectorizer, self._split(vectorizer, X)
+        features = self._split(vectorizer, X)
+        return vectorizer, features if prior is None else self._beside(prior, features)
 
     def _split(self, vectorizer: NgramVectorizer, X: Any) -> list[Any]:
         """Return the labelled, unlabelled and all rows, and record what a summary needs of them."""
@@ -329,11 +337,14 @@ class TextsInMemory(TrainingTexts):
         self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
     ) -> tuple[LatentPrior | None, Any]:
         """Return the prior of k latent features, and the features with these as further blocks."""
+        prior = LatentPrior.of(features[-1], vectorizer, k, checks.threads(self.classifier.n_jobs), powers)
+        return prior, features if prior is None else self._beside(prior, features)
+
+    def _beside(self, prior: LatentPrior, features: list[Any]) -> list[Any]:
+        """Return features with those of a prior as further blocks."""
         labeled, unlabeled, X = features
-        prior = LatentPrior.of(X, vectorizer, k, checks.threads(self.classifier.n_jobs), powers)
-        if prior is None:
-            return None, features
-        return prior, [prior.beside(labeled, 0), prior.beside(unlabeled, self.n), X]
+        beside = None if unlabeled is None else prior.beside(unlabeled, self.n)
+        return [prior.beside(labeled, 0), beside, X]
 
     def rows(self, estimator: Any, features: Any) -> TrainingRows:
         """Return the rows of a fit, from the features and, if there are any, the embeddings."""
@@ -383,15 +394,14 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     """
     warn_about_classes(texts.class_counts)
     words = _best_attempt(classifier, texts)
-    searched = words.searched
-    characters = None if searched is None else _attempt_characters(classifier, texts, searched)
+    characters = _attempt_characters(classifier, texts, words) if uses_characters(classifier, texts) else None
     return _finish(words, characters, texts)
 
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
     """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
     weights = ngram_weights_of(classifier, texts.groups.class_sizes)
-    again = uses_characters(classifier)  # texts are then vectorized once more
+    again = uses_characters(classifier, texts)  # texts are then vectorized once more
     best = _attempt(classifier, texts, weights[0], last=len(weights) == 1 and not again)
     powers = best.latent_powers
     for number, ngram_weight in enumerate(weights[1:], start=2):
@@ -437,24 +447,28 @@ def _attempt(
     return Attempt(vectorizer, estimator, rows, prior, searched)
 
 
-def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Search) -> Attempt | None:
+def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -> Attempt | None:
     """Return the n-grams of characters and the search on them; None if there are none.
 
-    Noise and l2 weights are those that were chosen for words, unless the user has given some.
+    Noise, l2 weights and latent features are those that were chosen for words, unless the user has given
+    noise or weights.
     """
-    found = texts.vectorize_characters() if uses_characters(classifier) else None
+    chosen = words.search.grid[words.search.best_number].params
+    prior = None if words.prior is None else words.prior.only_chosen(chosen["l2_weights"])
+    found = texts.vectorize_characters(words.vectorizer, prior)
     if found is None:
         return None
     vectorizer, features = found
     estimator = estimator_of(classifier, texts.groups.class_sizes)
-    chosen = words.grid[words.best_number].params
     values = {name: _of_first_block(chosen[name]) for name in ("dropout", "l2_weights")}
     values |= {"l2": CHARACTER_L2}
     estimator.set_params(**{name: own for name, own in values.items() if getattr(classifier, name) is None})
     estimator.set_params(multi_class="multinomial" if words.rows.family.several else "ovr")
+    if prior is not None:
+        prior.set_values(estimator, or_none=False)
     rows = texts.rows(estimator, features)
-    searched = estimator._search_rows(rows, stepwise=_steps_through(classifier))
-    return Attempt(vectorizer, estimator, rows, None, searched)
+    searched = estimator._search_rows(rows, priors=PRIORS, stepwise=_steps_through(classifier))
+    return Attempt(vectorizer, estimator, rows, prior, searched)
 
 
 def _steps_through(classifier: Any) -> bool:
@@ -522,8 +536,11 @@ def _combined(
     model.multi_class_ = "multinomial"
     if characters is None or not found.factors[1]:
         return model, None
-    coef = to_host(models[1].coef_)
-    return model, CharacterHead(characters.vectorizer, (found.factors[1] * coef).astype(coef.dtype))
+    coef = (found.factors[1] * to_host(models[1].coef_)).astype(model.coef_.dtype)
+    if characters.prior is not None:
+        coef, folded = characters.prior.split(coef)
+        model.coef_ = (model.coef_ + folded).astype(coef.dtype)
+    return model, CharacterHead(characters.vectorizer, np.ascontiguousarray(coef))
 
 
 def _short(number: float) -> float:
@@ -596,7 +613,7 @@ def effect_of(search: LogisticRegressionCV, words: Attempt, characters: Attempt 
     score, accuracy = None, None
     if best is not None:
         models = [searched.honest_predictors(best)]
-        if characters is not None:
+        if characters is not None and characters.prior is None:
             models.append(characters.search.honest_predictors(characters.search.best_number))
         eta = combination(models, searched).eta if search.calibrate else models[0]
         found = searched.report(eta)
