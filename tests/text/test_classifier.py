@@ -55,7 +55,9 @@ def test_tuning_tries_one_setting_after_the_other_and_the_summary_reports_the_st
     assert f"log loss {-search.best_score_:.4f} ± {summary.search['standard_error']:.4f}" in str(summary)
     accuracy = np.mean(model.classes_[model.cv_probabilities_.argmax(axis=1)] == y)
     assert summary.search["accuracy"] == accuracy
-    assert f"accuracy {accuracy:.4f} over 5 folds" in str(summary)
+    low, high = summary.search["accuracy_interval"]
+    sure = f"({low:.2f} to {high:.2f} with 95 % confidence)"
+    assert f"accuracy {accuracy:.4f} {sure} over 5 folds" in str(summary)
     assert "40" in str(summary)
     assert "60 without" in str(summary)
 
