@@ -249,7 +249,7 @@ def test_tuning_does_what_it_does_for_all_texts(client, n, m, K, settings):
     assert_same_fit(model, expected)
     if not settings.keys() - {"tol", "max_iter"}:
         effect = model.summary_.unlabeled_effect
-        assert effect["n_latent"] == (50 if K == 2 else 0)
+        assert effect["n_latent"] == 50
         assert effect["rounds"] > 0
 
 
