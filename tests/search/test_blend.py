@@ -330,7 +330,11 @@ def test_a_combination_is_the_minimum_of_the_documented_objective(case, count):
     models = [np.vstack([np.zeros((K, own.shape[1])), own]) for own in models]
     weights = np.concatenate([np.ones(K), weights])
     folds = FoldRows.of(np.array_split(np.arange(len(y)), 2), weights)
-    found, o, h = Combination.of(models, y, weights, folds, K), log_shares(y, weights, K), 1e-5
+    found, o, h = (
+        Combination.of(models, y, weights, folds, np.bincount(y, weights)),
+        log_shares(y, weights, K),
+        1e-5,
+    )
     assert_allclose(found.offset, o)
     assert len(found.factors) == count
     for k, t in enumerate(found.factors):
@@ -356,7 +360,7 @@ def test_held_out_predictors_of_a_combination_do_not_depend_on_their_labels(case
     rows = np.concatenate(tests)
     models, y, weights = [first[rows], second[rows]], y[rows], weights[rows]
     folds, o = FoldRows.of(tests, weights), log_shares(y, weights, K)
-    found = Combination.of(models, y, weights, folds, K)
+    found = Combination.of(models, y, weights, folds, np.bincount(y, weights))
     start = 0
     for test in tests:
         own = slice(start, start + len(test))
@@ -393,11 +397,24 @@ def test_a_combination_of_linear_models_is_a_linear_model(K, count, rng):
     y = np.concatenate([np.arange(K), rng.integers(K, size=20 - K)])
     models = [X[v] @ beta[v] + b[v] for v in range(count)]
     folds = FoldRows.of([np.arange(10), np.arange(10, 20)], np.ones(20))
-    found = Combination.of(models, y, np.ones(20), folds, K)
+    found = Combination.of(models, y, np.ones(20), folds, np.bincount(y))
     t, o = found.factors, found.offset
     expected = o + sum(t[v] * (models[v] - o) for v in range(count))
     linear = sum(X[v] @ (t[v] * beta[v]) for v in range(count)) + found.intercept(b)
     assert_allclose(linear, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_a_class_that_is_never_held_out_has_a_share(K, rng):
+    """The shares are those of all labelled rows."""
+    y = rng.integers(K - 1, size=40)
+    totals = np.append(np.bincount(y, minlength=K - 1), 1)
+    eta = rng.normal(size=(40, 1 if K == 2 else K))
+    folds = FoldRows.of([np.arange(20), np.arange(20, 40)], np.ones(40))
+    found = Combination.of([eta], y, np.ones(40), folds, totals)
+    shares = np.log(totals / 41.0)
+    assert_allclose(found.offset, shares[1:] - shares[:1] if K == 2 else shares)
+    assert np.isfinite(found.eta).all()
 
 
 @pytest.mark.parametrize("K", [2, 4])
@@ -407,8 +424,8 @@ def test_two_equal_models_share_one_factor(K, rng):
     eta = 2.0 * np.eye(K)[y] + rng.normal(size=(n, K))
     eta = eta[:, [1]] - eta[:, [0]] if K == 2 else eta
     folds = FoldRows.of(np.array_split(np.arange(n), 5), np.ones(n))
-    one = Combination.of([eta], y, np.ones(n), folds, K)
-    both = Combination.of([eta, eta.copy()], y, np.ones(n), folds, K)
+    one = Combination.of([eta], y, np.ones(n), folds, np.bincount(y))
+    both = Combination.of([eta, eta.copy()], y, np.ones(n), folds, np.bincount(y))
     assert both.factors[0] == pytest.approx(both.factors[1], rel=1e-6)
     assert sum(both.factors) == pytest.approx(one.factors[0], rel=0.05)
     assert_allclose(both.eta, one.eta, rtol=0.05, atol=0.05)
@@ -420,12 +437,12 @@ def test_models_of_noise_are_shrunk_towards_the_shares(K, rng):
     y = rng.choice(K, size=n, p=np.arange(1, K + 1) / np.arange(1, K + 1).sum())
     noise = 2.0 * rng.normal(size=(n, 1 if K == 2 else K))
     folds = FoldRows.of(np.array_split(rng.permutation(n), 5), np.ones(n))
-    found = Combination.of([noise], y, np.ones(n), folds, K)
+    found = Combination.of([noise], y, np.ones(n), folds, np.bincount(y))
     assert found.factors[0] < 0.05
     # A good model beside it has all of the weight.
     good = 3.0 * np.eye(K)[y] + rng.normal(size=(n, K))
     good = good[:, [1]] - good[:, [0]] if K == 2 else good
-    both = Combination.of([noise, good], y, np.ones(n), folds, K)
+    both = Combination.of([noise, good], y, np.ones(n), folds, np.bincount(y))
     assert both.factors[0] < 0.05
     assert both.factors[1] > 0.9
     assert losses_of(both.eta, y).mean() < losses_of(found.eta, y).mean() - 0.3

@@ -96,4 +96,6 @@ def test_the_accuracy_counts_rows_once(K, repeats):
 def test_intervals_of_shares_are_those_of_scipy(n, data):
     hits = data.draw(st.integers(0, n))
     expected = binomtest(hits, n).proportion_ci(0.95, method="wilson")
-    assert_allclose(wilson_interval(hits, n), expected, atol=1e-4)
+    low, high = wilson_interval(hits, n)
+    assert_allclose((low, high), expected, atol=1e-4)
+    assert 0.0 <= low <= high <= 1.0

@@ -109,7 +109,6 @@ def test_the_choice_makes_no_fold_look_worse(seed, folds, calibrate):
     assert_allclose(found.report(eta)["best_scores_"], found.held_out.scores(eta) - optimism, rtol=1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason="the choice without a fold does not follow this rule yet")
 def test_the_score_of_a_stronger_candidate_is_its_own(rng):
     X, y = noisy_rows(rng, n=300)
     grid = {"dropout": (0.5, 0.3), "l2": (3.0, 1.0, 0.3), "l2_weights": "uniform", "extend_l2": False}
