@@ -49,13 +49,13 @@ def client():
 def in_float64(monkeypatch):
     """Let matrices be float64, so that equality is not limited by rounding."""
 
-    original = training.vectorizer_of
+    def of_float64(original):
+        return lambda *arguments: original(*arguments).set_params(dtype=np.float64)
 
-    def vectorizer_of(*arguments):
-        return original(*arguments).set_params(dtype=np.float64)
-
-    for module in (partitioned, training):
-        monkeypatch.setattr(module, "vectorizer_of", vectorizer_of)
+    for name in ("vectorizer_of", "character_vectorizer_of"):
+        changed = of_float64(getattr(training, name))
+        for module in (partitioned, training):
+            monkeypatch.setattr(module, name, changed)
 
 
 def cut(rows, count):
@@ -197,6 +197,12 @@ def assert_same_figures(found, expected):
 def assert_same_fit(model, expected, tolerance=1e-6):
     """Model, settings, scores, and what unlabelled texts bring are the same."""
     assert_same_model(model, expected, tolerance)
+    heads = [one._fitted_model().characters for one in (model.to_local(), expected)]
+    assert (heads[0] is None) == (heads[1] is None)
+    if heads[1] is not None:
+        assert heads[0].vectorizer.ngrams_.names() == heads[1].vectorizer.ngrams_.names()
+        most = tolerance * abs(heads[1].coef).max()
+        assert_allclose(heads[0].coef, heads[1].coef, rtol=0, atol=most)
     ours, theirs = model.summary_, expected.summary_
     assert ours.settings == theirs.settings
     assert ours.texts == theirs.texts

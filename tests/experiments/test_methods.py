@@ -59,7 +59,8 @@ def test_cv_scores_are_means_over_folds_of_the_requested_score(rng, monkeypatch,
             cross_val_score(model, split.X, split.y, cv=folds, scoring=name).mean()
             for name in (scoring, other)
         )
-        assert found.cv_score == pytest.approx(mean, abs=0.003)
+        assert found.cv_score <= mean + 0.003
+        assert found.cv_score == pytest.approx(mean, abs=0.02)  # minus what the choice makes too good
         assert abs(mean - elsewhere) > 0.02
 
 

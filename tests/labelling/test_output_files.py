@@ -69,6 +69,7 @@ def test_labels_come_with_all_columns_and_train_reads_them(tmp_path, label_some,
         (("1", "b"), ["1", "b"]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:The 10 texts without labels did not improve")
 def test_an_exported_model_has_the_classes_of_train(tmp_path, names, classes):
     """Whichever way names of classes are given: with the table, or on the page."""
     labels = {number: names[TRUTH[number] == "good"] for number in range(30)}

@@ -14,9 +14,12 @@ from dropglm.search.blend import (
     PRIOR_ALONE,
     PRIORS,
     PRIORS_BESIDE_OTHERS,
+    SHARE,
     Blend,
     BlendedRows,
     BlendFitter,
+    Combination,
+    FoldRows,
     losses_of,
 )
 
@@ -240,3 +243,206 @@ def test_naive_bayes_that_says_nothing_has_factor_zero(size, calibrate, rng):
     eta = 2.0 * y[:, None] - 1.0 + rng.normal(size=(40, 1))
     alone = fit_blend(eta, None, y, np.ones(40), calibrate=calibrate)
     assert fit_blend(eta, size * rng.normal(size=(40, 1)), y, np.ones(40), calibrate=calibrate) == alone
+
+
+def some_folds(n, seed):
+    """Return the rows of several folds: each row once, or also in a second draw."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 5)) if n > 4 else 2
+    draws = [rng.permutation(n) for _ in range(rng.integers(1, 3))]
+    return [rows for draw in draws for rows in np.array_split(draw, count)]
+
+
+@settings(max_examples=50)
+@given(predictors(), st.integers(0, 2**32 - 1), st.booleans())
+def test_factors_of_a_fold_are_those_of_the_rows_that_it_does_not_hold_out(case, seed, calibrate):
+    tests = some_folds(len(case[2]), seed)
+    rows = np.concatenate(tests)
+    eta, nu, y, weights = (part[rows] for part in case)
+    folds = FoldRows.of(tests, weights)
+    found = BlendFitter(nu, y, weights).cross_fit(eta, folds, calibrate=calibrate)
+    assert found.blend == fit_blend(eta, nu, y, weights, calibrate=calibrate)
+    expected, start = [], 0
+    for own, test in zip(found.by_fold, tests, strict=True):
+        kept = [k for k in range(len(rows)) if rows[k] not in test]
+        fitter = BlendFitter(nu[kept], y[kept], weights[kept], spread=spread_of(nu))
+        assert_allclose(own, fitter.fit(eta[kept], calibrate=calibrate), rtol=1e-4, atol=1e-4)
+        part = slice(start, start + len(test))
+        start = part.stop
+        expected.append(own.scale * eta[part] + own.naive_bayes * nu[part])
+    assert_allclose(found(eta, nu), np.concatenate(expected), rtol=1e-12)
+
+
+@settings(max_examples=50)
+@given(predictors(), st.integers(0, 2**32 - 1), st.booleans())
+def test_factors_of_a_fold_do_not_depend_on_the_labels_of_its_rows(case, seed, adds_nu):
+    """Also not where another fold holds out one of these rows again."""
+    K = max(2, case[0].shape[1])
+    tests = some_folds(len(case[2]), seed)
+    rows = np.concatenate(tests)
+    eta, nu, _, weights = (part[rows] for part in case)
+    folds = FoldRows.of(tests, weights)
+    labels = case[2]
+    for fold, test in enumerate(tests):
+        changed = labels.copy()
+        changed[test] = (labels[test] + 1) % K
+        before, after = (
+            BlendFitter(nu if adds_nu else None, y[rows], weights).cross_fit(eta, folds, calibrate=True)
+            for y in (labels, changed)
+        )
+        assert before.by_fold[fold] == after.by_fold[fold]
+
+
+@settings(max_examples=30)
+@given(predictors(), st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from([0.0, 2.0]))
+def test_an_offset_is_added_to_all_predictors(case, t, c):
+    """The loss of o + t η + c ν is that of η' + c ν with η' = o + t η and the factor 1."""
+    eta, nu, y, weights = case
+    offset = np.linspace(-1.0, 2.0, eta.shape[1])
+    found = BlendedRows(eta, nu, y, weights, offset, calibrate=True).loss([t, c])
+    value, gradient, _ = loss_with_numpy(1.0, c, offset + t * eta, nu, y, weights)
+    assert_allclose(found.value, value, rtol=1e-11, atol=1e-11)
+    assert_allclose(found.gradient[1], gradient[1], rtol=1e-10, atol=1e-10)
+    rows, h = BlendedRows(eta, nu, y, weights, offset, calibrate=True), 1e-5
+    slope = (rows.loss([t + h, c]).value - rows.loss([t - h, c]).value) / (2 * h)
+    assert_allclose(found.gradient[0], slope, rtol=1e-5, atol=1e-5)
+
+
+def log_shares(y, weights, K):
+    o = np.log([weights[y == k].sum() / weights.sum() for k in range(K)])
+    return o[1:] - o[:1] if K == 2 else o
+
+
+def combined_objective(factors, models, y, weights, o):
+    """The log loss of o + Σ t_v (η_v - o) and the priors: of two models ½ each, of one 1."""
+    total = all_classes(o + sum(t * (eta - o) for t, eta in zip(factors, models, strict=True)))
+    value = weights @ (logsumexp(total, axis=1) - total[np.arange(len(y)), y])
+    return value + 0.5 * SHARE.strength * sum((t - 1.0 / len(factors)) ** 2 for t in factors)
+
+
+@settings(max_examples=60)
+@given(predictors(), st.integers(1, 2))
+def test_a_combination_is_the_minimum_of_the_documented_objective(case, count):
+    """Its slopes are 0, or positive at the bound, by central differences."""
+    *models, y, weights = case
+    models, K = models[:count], max(2, models[0].shape[1])
+    y = np.concatenate([np.arange(K), y])  # a text of every class
+    models = [np.vstack([np.zeros((K, own.shape[1])), own]) for own in models]
+    weights = np.concatenate([np.ones(K), weights])
+    folds = FoldRows.of(np.array_split(np.arange(len(y)), 2), weights)
+    found, o, h = (
+        Combination.of(models, y, weights, folds, np.bincount(y, weights)),
+        log_shares(y, weights, K),
+        1e-5,
+    )
+    assert_allclose(found.offset, o)
+    assert len(found.factors) == count
+    for k, t in enumerate(found.factors):
+        assert t >= 0.0
+        moved = np.array(found.factors) + h * np.array([[1.0], [-1.0]]) * (np.arange(count) == k)
+        above, below = (combined_objective(factors, models, y, weights, o) for factors in moved)
+        slope = (above - below) / (2 * h)
+        size = weights.sum() * (1.0 + np.abs(models[k]).max())
+        assert slope > -1e-3 * size
+        assert slope < 1e-3 * size or t == 0.0
+
+
+@settings(max_examples=30)
+@given(predictors(), st.integers(0, 2**32 - 1))
+def test_held_out_predictors_of_a_combination_do_not_depend_on_their_labels(case, seed):
+    """Each fold has factors from the other rows; the shares of the classes are those of all rows."""
+    first, second, y, weights = case
+    K = max(2, first.shape[1])
+    y = np.concatenate([np.arange(K), y])[: len(y)]
+    if len(np.unique(y)) < K:
+        return
+    tests = np.array_split(np.random.default_rng(seed).permutation(len(y)), 2)
+    rows = np.concatenate(tests)
+    models, y, weights = [first[rows], second[rows]], y[rows], weights[rows]
+    folds, o = FoldRows.of(tests, weights), log_shares(y, weights, K)
+    found = Combination.of(models, y, weights, folds, np.bincount(y, weights))
+    start = 0
+    for test in tests:
+        own = slice(start, start + len(test))
+        start = own.stop
+        others = np.ones(len(y), np.bool_)
+        others[own] = False
+
+        def value(z, others=others):
+            factors = [model[others] for model in models]
+            return combined_objective(np.abs(z), factors, y[others], weights[others], o)
+
+        best = minimize(value, [0.5, 0.5], method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10})
+        t = np.abs(best.x)
+        expected = o + t[0] * (models[0][own] - o) + t[1] * (models[1][own] - o)
+        assert_allclose(found.eta[own], expected, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("K", [2, 3, 6])
+def test_a_combination_with_factors_zero_predicts_the_shares_of_the_classes(K, rng):
+    y = np.concatenate([np.arange(K), rng.integers(K, size=500), np.zeros(200, int)])
+    o = log_shares(y, np.ones(len(y)), K)
+    intercepts = rng.normal(size=(2, 1 if K == 2 else K))
+    total = all_classes(Combination((0.0, 0.0), o, np.empty((0, K))).intercept(intercepts)[None])
+    shares = np.bincount(y) / len(y)
+    assert_allclose(np.exp(total - logsumexp(total))[0], shares)
+
+
+@pytest.mark.parametrize("K", [2, 3, 6])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_combination_of_linear_models_is_a_linear_model(K, count, rng):
+    """o + Σ t_v (X_v β_v + b_v - o) = Σ X_v (t_v β_v) + intercept."""
+    k = 1 if K == 2 else K
+    X, beta, b = rng.normal(size=(count, 20, 7)), rng.normal(size=(count, 7, k)), rng.normal(size=(count, k))
+    y = np.concatenate([np.arange(K), rng.integers(K, size=20 - K)])
+    models = [X[v] @ beta[v] + b[v] for v in range(count)]
+    folds = FoldRows.of([np.arange(10), np.arange(10, 20)], np.ones(20))
+    found = Combination.of(models, y, np.ones(20), folds, np.bincount(y))
+    t, o = found.factors, found.offset
+    expected = o + sum(t[v] * (models[v] - o) for v in range(count))
+    linear = sum(X[v] @ (t[v] * beta[v]) for v in range(count)) + found.intercept(b)
+    assert_allclose(linear, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_a_class_that_is_never_held_out_has_a_share(K, rng):
+    """The shares are those of all labelled rows."""
+    y = rng.integers(K - 1, size=40)
+    totals = np.append(np.bincount(y, minlength=K - 1), 1)
+    eta = rng.normal(size=(40, 1 if K == 2 else K))
+    folds = FoldRows.of([np.arange(20), np.arange(20, 40)], np.ones(40))
+    found = Combination.of([eta], y, np.ones(40), folds, totals)
+    shares = np.log(totals / 41.0)
+    assert_allclose(found.offset, shares[1:] - shares[:1] if K == 2 else shares)
+    assert np.isfinite(found.eta).all()
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_two_equal_models_share_one_factor(K, rng):
+    n = 5000
+    y = rng.integers(K, size=n)
+    eta = 2.0 * np.eye(K)[y] + rng.normal(size=(n, K))
+    eta = eta[:, [1]] - eta[:, [0]] if K == 2 else eta
+    folds = FoldRows.of(np.array_split(np.arange(n), 5), np.ones(n))
+    one = Combination.of([eta], y, np.ones(n), folds, np.bincount(y))
+    both = Combination.of([eta, eta.copy()], y, np.ones(n), folds, np.bincount(y))
+    assert both.factors[0] == pytest.approx(both.factors[1], rel=1e-6)
+    assert sum(both.factors) == pytest.approx(one.factors[0], rel=0.05)
+    assert_allclose(both.eta, one.eta, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_models_of_noise_are_shrunk_towards_the_shares(K, rng):
+    n = 4000
+    y = rng.choice(K, size=n, p=np.arange(1, K + 1) / np.arange(1, K + 1).sum())
+    noise = 2.0 * rng.normal(size=(n, 1 if K == 2 else K))
+    folds = FoldRows.of(np.array_split(rng.permutation(n), 5), np.ones(n))
+    found = Combination.of([noise], y, np.ones(n), folds, np.bincount(y))
+    assert found.factors[0] < 0.05
+    # A good model beside it has all of the weight.
+    good = 3.0 * np.eye(K)[y] + rng.normal(size=(n, K))
+    good = good[:, [1]] - good[:, [0]] if K == 2 else good
+    both = Combination.of([noise, good], y, np.ones(n), folds, np.bincount(y))
+    assert both.factors[0] < 0.05
+    assert both.factors[1] > 0.9
+    assert losses_of(both.eta, y).mean() < losses_of(found.eta, y).mean() - 0.3

@@ -5,7 +5,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, get_scorer, log_loss
 
 from dropglm.core.families import Logistic, Multinomial
@@ -13,6 +16,7 @@ from dropglm.places.rows import Fold
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import Blend
 from dropglm.search.held_out import CandidateResult, HeldOutRows
+from dropglm.search.scoring import wilson_interval
 
 N = 90
 
@@ -85,3 +89,13 @@ def test_the_accuracy_counts_rows_once(K, repeats):
     found = held_out.accuracy(outcome, len(held_out.folds))
     assert found == np.mean(total.argmax(axis=1) == held_out.data.y)
     assert_allclose(held_out.probabilities(eta).argmax(axis=1), total.argmax(axis=1))
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 500), st.data())
+def test_intervals_of_shares_are_those_of_scipy(n, data):
+    hits = data.draw(st.integers(0, n))
+    expected = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+    low, high = wilson_interval(hits, n)
+    assert_allclose((low, high), expected, atol=1e-4)
+    assert 0.0 <= low <= high <= 1.0

@@ -14,11 +14,11 @@ from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.core.families import Logistic
 from dropglm.places.rows import Fold, RowsInMemory, TrainingData
 from dropglm.search import naive_bayes, search
-from dropglm.search.blend import Blend
+from dropglm.search.blend import Blend, FoldRows
 from dropglm.search.naive_bayes import NaiveBayesRounds
 from tests.linear.test_fits import words
 from tests.search.test_blend import fit_blend
-from tests.search.test_blended_search import predictors, ratios, rows_and_labels
+from tests.search.test_blended_search import cross_fitted, predictors, ratios, rows_and_labels
 from tests.search.test_naive_bayes import ratios_of_totals
 
 FIXED = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform", "discount": 0.0, "naive_bayes": True}
@@ -61,8 +61,11 @@ def counted_ratios(X, y, weights, U, unlabeled_weights, p):
     return r[[1]] - r[[0]] if len(r) == 2 else r
 
 
-def rounds_by_hand(count, models, folds, X, y, weights, U, unlabeled_weights):
-    """Return the blends and the last model; ``models`` are those of the folds and, last, that of all rows."""
+def rounds_by_hand(count, models, folds, X, y, weights, U, unlabeled_weights, honest=None):
+    """Return the blends, the last model, and predictors that do not depend on a held-out row's label.
+
+    ``models`` are those of the folds and, last, that of all rows; ``honest`` are such predictors before.
+    """
     n = len(y)
     times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
     rows = np.concatenate([test for _, test in folds])
@@ -83,8 +86,12 @@ def rounds_by_hand(count, models, folds, X, y, weights, U, unlabeled_weights):
         if mean > np.sqrt(variance / held_out_weights.sum()):
             break
         blends.append(blend)
+        if honest is not None:
+            how = {"calibrate": True, "priors": naive_bayes.ROUND_PRIORS}
+            tests = [test for _, test in folds]
+            honest = cross_fitted(eta, nu, y[rows], held_out_weights, tests, honest, **how)
         models = [model.blended(blend, one) for model, one in zip(models, r, strict=True)]
-    return blends, models[-1]
+    return blends, models[-1], honest
 
 
 @two_and_three_classes
@@ -99,18 +106,32 @@ def test_rounds_are_those_computed_by_hand(K, weighted, splitter, exact, rng):
     folds = [*splitter.split(X, y)]
     model = LogisticRegressionCV(**FIXED, **exact, rounds=3, cv=folds)
     model.fit(X, y, w, X_unlabeled=sparse.csr_array(U), unlabeled_weight=u)
-    first = model.scale_, model.naive_bayes_
-    members = []
-    for rows in [train for train, _ in folds] + [np.arange(60)]:
+    first, tests = (model.scale_, model.naive_bayes_), [test for _, test in folds]
+    members, eta, nu = [], [], []
+    for rows, test in zip([train for train, _ in folds] + [np.arange(60)], [*tests, []], strict=True):
         fit = LogisticRegression(0.5, l2=1.0, **exact).fit(X[rows], y[rows], w[rows])
-        members.append(Model(fit.coef_, fit.intercept_).blended(first, ratios(X[rows], y[rows], w[rows])))
-    numbers = np.searchsorted(model.classes_, y)
-    blends, expected = rounds_by_hand(3, members, folds, X, numbers, w, U, u)
+        r = ratios(X[rows], y[rows], w[rows])
+        members.append(Model(fit.coef_, fit.intercept_).blended(first, r))
+        eta.append(predictors(fit, X[test]))
+        nu.append(X[test] @ r.T)
+    numbers, held_out = np.searchsorted(model.classes_, y), np.concatenate(tests)
+    own = (w / np.bincount(held_out))[held_out]
+    honest = cross_fitted(np.vstack(eta), np.vstack(nu), numbers[held_out], own, tests, calibrate=True)
+    blends, expected, honest = rounds_by_hand(3, members, folds, X, numbers, w, U, u, honest)
     assert len(model.rounds_) == len(blends) > 0
     assert_allclose(model.rounds_, blends, rtol=1e-4, atol=1e-5)
     assert_allclose(model.coef_, expected.coef, rtol=1e-4, atol=1e-4)
     assert_allclose(model.intercept_, expected.intercept, rtol=1e-4, atol=1e-4)
     assert_allclose(predictors(model, X), expected(X), rtol=1e-4, atol=1e-3)
+    scores, ends = -losses(honest, numbers[held_out]), np.cumsum([len(test) for test in tests])
+    parts = zip(np.split(scores, ends[:-1]), tests, strict=True)
+    scores = [np.average(one, weights=w[test]) for one, test in parts]
+    assert_allclose(model.best_scores_, scores, rtol=1e-3)
+    log_p = np.zeros((60, K))
+    np.add.at(log_p, held_out, log_softmax(of_all_classes(honest), axis=1))
+    assert_allclose(
+        model.cv_probabilities_, softmax(log_p / np.bincount(held_out)[:, None], axis=1), atol=1e-3
+    )
 
 
 @two_and_three_classes
@@ -139,7 +160,7 @@ def test_only_the_first_block_is_counted(K, exact, rng):
         def T(self):
             return np.asarray(self * hidden).T
 
-    blends, expected = rounds_by_hand(
+    blends, expected, _ = rounds_by_hand(
         *(2, members, folds, both.view(Counted), numbers, np.ones(60)),
         *(both_unlabeled.view(Counted), np.ones(150)),
     )
@@ -154,7 +175,8 @@ def rounds_of(X, y, U, times, held_out, K, *, unlabeled_weights=None, held_out_w
     data = TrainingData(X, y, {"n_features_in_": d}, np.ones(n), np.ones(n), U, u, classes)
     rows = RowsInMemory(LogisticRegressionCV(), data)
     rows.prepare(Logistic, [], folds=[Fold(times, held_out)], unlabeled=False)
-    return NaiveBayesRounds(rows, np.ones(len(held_out)) if held_out_weights is None else held_out_weights)
+    weights = np.ones(len(held_out)) if held_out_weights is None else held_out_weights
+    return NaiveBayesRounds(rows, weights, FoldRows.of([held_out], weights))
 
 
 @two_and_three_classes
@@ -253,8 +275,12 @@ def predictors_after_rounds(count, rng):
     (X, y), (U, _) = topics(rng, 24), topics(rng, 400)
     model = rng.normal(np.repeat([-0.3, 0.3], 50))[:, None], np.zeros(1)
     shared = rounds_of(X, y, U, np.repeat([1.0, 0.0], 12), np.arange(12, 24), 2)
-    eta = np.zeros((12, 1))
-    return [eta, *(one.eta for one in shared.run(count, eta, [model, model]))]
+    etas, models = [np.zeros((12, 1))], [model, model]
+    for one in shared.run(count, etas[0], etas[0], models):
+        r = shared.ratios(models)
+        etas.append(one.blend(etas[-1], shared.held_out_predictors(r[:-1])))
+        models = [one.blend.coefficients(own, ratios) for own, ratios in zip(models, r, strict=True)]
+    return etas
 
 
 def test_rounds_end_at_a_fixed_point(rng):

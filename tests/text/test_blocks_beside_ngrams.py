@@ -153,7 +153,7 @@ def test_threads_do_not_matter(few):
 )
 def test_search_chooses_one_latent_block_or_none(few, given, expected):
     texts, y, more = few
-    model = TextClassifier(**QUICK, l2_weights=given).fit(texts, y, X_unlabeled=more)
+    model = TextClassifier(**QUICK, l2_weights=given, dropout=0.5).fit(texts, y, X_unlabeled=more)
     inf = np.inf
     tried = [
         PerBlock(own, *others)
@@ -190,7 +190,8 @@ def test_other_ngram_weights_leave_out_latent_features_that_are_clearly_worse(fe
 
     monkeypatch.setattr(LatentPrior, "of", classmethod(recorded))
     monkeypatch.setattr(Search, "near_best", lambda self: [self.grid[k] for k in near])
-    model = TextClassifier(**QUICK, ngram_weight=(0.5, 1.0)).fit(texts, y, X_unlabeled=more)
+    one = {"dropout": 0.5, "l2_weights": "naive_bayes"}
+    model = TextClassifier(**QUICK, **one, ngram_weight=(0.5, 1.0)).fit(texts, y, X_unlabeled=more)
     # Candidate 0 has no latent features, the next have one block each.
     powers = tuple(POWERS[k - 1] for k in near if k)
     assert asked == ([POWERS, powers] if powers else [POWERS])
@@ -213,8 +214,9 @@ def test_folded_model_predicts_like_the_model_of_both_blocks(K, settings, rng):
     y = np.array(classes * 8)
     texts = [random_text(label, rng) for label in y]
     more = [random_text(label, rng) for label in classes * 20]
-    # Without words to choose, the latent features are used.
-    model = TextClassifier(**QUICK | {"l2_weights": "uniform"} | settings).fit(texts, y, X_unlabeled=more)
+    # Without words to choose, the latent features are used; the shares of the classes are not added.
+    fixed = {"l2_weights": "uniform", "calibrate": False}
+    model = TextClassifier(**QUICK | fixed | settings).fit(texts, y, X_unlabeled=more)
     X, both = latent_features(model, [*texts, *more])
     assert isinstance(both, Blocks)
     found = model.search_.best_estimator_
@@ -247,7 +249,7 @@ def test_folding_uses_the_coefficients_of_every_block(few, rng):
 def test_explanation_is_an_exact_sum(few, settings):
     texts, y, more = few
     model = TextClassifier(**QUICK | settings).fit(texts, y, X_unlabeled=more)
-    eta = model.model_.decision_function(model.vectorizer_.transform(OTHERS))
+    eta = model.decision_function(OTHERS)
     for text, log_odds in zip(OTHERS, eta, strict=True):
         why = model.explain(text)
         total = why.base_difference + sum(entry.weight for entry in why.contributions)
@@ -259,7 +261,7 @@ def test_embeddings_stand_beside_both_and_do_not_fold(few, rng, tmp_path):
     texts, y, more = few
     E, F = (rng.normal(size=(len(rows), 3)).astype(np.float32) for rows in (texts, more))
     E[:, 0] += y == "good"
-    model = TextClassifier(**QUICK, l2_weights="uniform")
+    model = TextClassifier(**QUICK, l2_weights="uniform", calibrate=False)
     model.fit(texts, y, X_unlabeled=more, embeddings=E, embeddings_unlabeled=F)
     X, both = latent_features(model, [*texts, *more])
     found = model.search_.best_estimator_

@@ -35,22 +35,19 @@ def test_classifier_equals_vectorizer_followed_by_logistic_regression(corpus, fi
     assert fitted.score(texts, y) == model.score(words.transform(texts), y)
 
 
-def test_tuning_tries_the_whole_grid_and_the_summary_reports_the_standard_error(corpus):
+def test_tuning_tries_one_setting_after_the_other_and_the_summary_reports_the_standard_error(corpus):
     texts, y, more = corpus
     model = TextClassifier(cv=5).fit(texts, y, X_unlabeled=more)
     search = model.search_
     tried = search.cv_results_["params"]
-    assert [params["l2"] for params in tried[:3]] == [1.0, 0.1, 0.01]
-    assert len(tried) <= 4  # a smaller value, if the last is clearly the best
-    for params in tried:
-        assert params | {"l2": 1.0} == {
-            "dropout": 0.5,
-            "noise_std": 0.0,
-            "l2": 1.0,
-            "l2_weights": "naive_bayes",
-            "discount": 0.0,
-        }
-    assert model.model_ is search.best_estimator_
+    # Pairs of dropout and l2 weights, then l2.
+    assert {(one["dropout"], one["l2_weights"]) for one in tried[:4]} == {
+        (dropout, rule) for dropout in (0.5, 0.0) for rule in ("naive_bayes", "uniform")
+    }
+    assert [one["l2"] for one in tried[:5]] == [0.1] * 4 + [0.01]
+    assert len({(one["dropout"], one["l2_weights"]) for one in tried[4:]}) == 1
+    assert len(tried) <= 7
+    assert all((one["noise_std"], one["discount"]) == (0.0, 0.0) for one in tried)
     summary = model.summary_
     assert summary.search["score"] == search.best_score_
     assert search.best_scores_.mean() == search.best_score_
@@ -58,7 +55,9 @@ def test_tuning_tries_the_whole_grid_and_the_summary_reports_the_standard_error(
     assert f"log loss {-search.best_score_:.4f} ± {summary.search['standard_error']:.4f}" in str(summary)
     accuracy = np.mean(model.classes_[model.cv_probabilities_.argmax(axis=1)] == y)
     assert summary.search["accuracy"] == accuracy
-    assert f"accuracy {accuracy:.4f} over 5 folds" in str(summary)
+    low, high = summary.search["accuracy_interval"]
+    sure = f"({low:.2f} to {high:.2f} with 95 % confidence)"
+    assert f"accuracy {accuracy:.4f} {sure} over 5 folds" in str(summary)
     assert "40" in str(summary)
     assert "60 without" in str(summary)
 

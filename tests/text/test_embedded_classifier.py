@@ -304,7 +304,7 @@ def test_progress_is_shown_while_texts_are_embedded(capsys):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"l2_weights": "auto"}, {"dropout": (0.5, 0.2), "l2_weights": "uniform"}]
+    "settings", [{"l2_weights": "auto", "dropout": 0.5}, {"dropout": (0.5, 0.2), "l2_weights": "uniform"}]
 )
 def test_grids_of_the_words_are_combined_with_those_of_the_embedding(settings):
     X, y = some_texts(40)

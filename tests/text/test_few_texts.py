@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier, load_model
-from dropglm.text.training import GRID, MANY_CLASSES, SMALL_GRID, ngram_weights_of
+from dropglm.text.training import GRID, ngram_weights_of
 from tests.search.test_blended_search import ratios
 from tests.text.synthetic import random_text
 
@@ -81,16 +81,25 @@ def test_texts_without_words_are_held_out_like_others():
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_the_model_is_the_blend_of_a_fit_and_naive_bayes(K, rng):
+def test_the_model_is_the_blend_of_a_fit_naive_bayes_and_the_shares_of_the_classes(K, rng):
+    """With one candidate and without characters, only factors are fitted to held-out texts."""
     labels = ["good", "bad", "odd"][:K] * 12
     texts, y = [random_text(label, rng) for label in labels], np.array(labels)
-    model = TextClassifier(cv=3).fit(texts, y)
+    texts, y = texts[3:], y[3:]  # classes of different sizes
+    one = {"dropout": 0.5, "l2": 0.1, "l2_weights": "uniform", "characters": None}
+    model = TextClassifier(cv=3, **one).fit(texts, y)
     X = model.vectorizer_.transform(texts)
     found = model.search_
     alone = LogisticRegression(**found.best_params_).fit(X, y)
-    expected = found.scale_ * alone.coef_ + found.naive_bayes_ * ratios(X.toarray().astype(float), y)
-    assert_allclose(model.model_.coef_, expected, rtol=1e-3, atol=1e-4)
-    assert model.model_ is found.best_estimator_
+    blended = found.scale_ * alone.coef_ + found.naive_bayes_ * ratios(X.toarray().astype(float), y)
+    assert_allclose(found.best_estimator_.coef_, blended, rtol=1e-3, atol=1e-4)
+    t = np.vdot(model.model_.coef_, blended) / np.vdot(blended, blended)
+    assert model.summary_.settings["words"] == pytest.approx(t, rel=0.01)
+    assert_allclose(model.model_.coef_, t * blended, rtol=1e-3, atol=1e-4)
+    shares = np.log(np.unique(y, return_counts=True)[1] / len(y))
+    o = shares[1:] - shares[:1] if K == 2 else shares
+    intercept = t * found.scale_ * alone.intercept_ + (1.0 - t) * o
+    assert_allclose(model.model_.intercept_, intercept, rtol=1e-3, atol=1e-4)
     assert found.naive_bayes_ > 0.0
     p = model.cv_probabilities_
     scores = [
@@ -113,16 +122,16 @@ def test_a_saved_model_predicts_and_explains_as_before(tmp_path, rng):
     assert not hasattr(again, "cv_probabilities_")
 
 
-def test_the_grid_depends_on_the_number_of_classes():
-    for K, grid in ((MANY_CLASSES, GRID), (MANY_CLASSES + 1, SMALL_GRID)):
-        texts, y = topics(K, 2)
-        search = TextClassifier().fit(texts, y).search_
-        assert {name: getattr(search, name) for name in grid} == grid
-        assert search.extend_l2
-        given = TextClassifier(l2=(3.0, 2.0)).fit(texts, y).search_
-        assert not given.extend_l2
-        assert given.cv_results_["param_l2"].tolist() == [3.0, 2.0]
-        assert {name: getattr(given, name) for name in grid} == grid | {"l2": (3.0, 2.0)}
+@pytest.mark.parametrize("K", [2, 6])
+def test_the_grid_is_the_same_for_any_number_of_classes(K):
+    texts, y = topics(K, 2)
+    search = TextClassifier().fit(texts, y).search_
+    assert {name: getattr(search, name) for name in GRID} == GRID
+    assert search.extend_l2
+    given = TextClassifier(l2=(3.0, 2.0)).fit(texts, y).search_
+    assert not given.extend_l2
+    assert sorted(set(given.cv_results_["param_l2"])) == [2.0, 3.0]
+    assert {name: getattr(given, name) for name in GRID} == GRID | {"l2": (3.0, 2.0)}
 
 
 def test_defaults_of_the_search_agree_with_logistic_regression_cv():
@@ -147,11 +156,11 @@ def test_the_weight_of_longer_ngrams_is_chosen_by_the_score_and_saved(corpus, tm
         TextClassifier(ngram_weight=(0.5, 1.0), tune=False).fit(texts, y)
 
 
-def test_both_weights_are_tried_only_with_many_texts_and_few_classes():
+def test_both_weights_are_tried_only_with_many_texts():
     model, few, many = TextClassifier(), np.array([500, 500]), np.array([500, 501])
     assert ngram_weights_of(model, few) == (0.5,)
     assert ngram_weights_of(model, many) == (0.5, 1.0)
-    assert ngram_weights_of(model, np.array([91] * 11)) == (0.5,)
+    assert ngram_weights_of(model, np.array([91] * 11)) == (0.5, 1.0)
     settled = {"dropout": 0.5, "l2": 1.0, "discount": 0.1, "l2_weights": "uniform"}
     settled |= {"calibrate": False, "naive_bayes": False}
     characters = {"analyzer": "char_wb", "ngram_range": (2, 3)}

@@ -157,9 +157,8 @@ def test_columns_are_saved_and_loaded(fitted, tmp_path):
 def test_an_online_model_that_continues_a_classifier_is_saved_with_its_features(K, tmp_path, rng):
     y = ["good", "bad", "odd"][:K] * 12
     texts = [random_text(label, rng) for label in y]
-    model = OnlineTextClassifier().start_from(
-        TextClassifier(cv=2, stop_words=["the", "of"], characters=None).fit(texts, y)
-    )
+    settings = {"cv": 2, "stop_words": ["the", "of"], "characters": None}
+    model = OnlineTextClassifier().start_from(TextClassifier(**settings).fit(texts, y))
     model.partial_fit(texts, y)
     model.save(tmp_path / "m.skops")
     again = load_model(tmp_path / "m.skops")

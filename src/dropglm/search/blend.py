@@ -222,11 +222,19 @@ class Combination(NamedTuple):
 
     @classmethod
     def of(
-        cls, models: Sequence[np.ndarray], y: np.ndarray, weights: np.ndarray, folds: FoldRows, K: int
+        cls,
+        models: Sequence[np.ndarray],
+        y: np.ndarray,
+        weights: np.ndarray,
+        folds: FoldRows,
+        totals: np.ndarray,
     ) -> "Combination":
-        """Combine one or two models, given their predictors of held-out rows."""
-        shares = np.log(np.bincount(y, weights, minlength=K) / weights.sum())
-        o = shares[1:] - shares[:1] if K == 2 else shares
+        """Combine one or two models, given their predictors of held-out rows.
+
+        ``totals`` are the weights of all labelled rows of each class; some may never be held out.
+        """
+        shares = np.log(totals / totals.sum())
+        o = shares[1:] - shares[:1] if len(totals) == 2 else shares
         first, second = models[0] - o, models[1] - o if len(models) > 1 else None
         fitter = BlendFitter(second, y, weights, o, spread=1.0)
         fit = fitter.cross_fit(first, folds, calibrate=True, priors=COMBINED)

@@ -58,8 +58,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         Whether to stop fitting settings that can hardly become the best. After each fold, their scores of the
         held-out rows are compared with those of the best settings so far; settings drop out if they would be
         more than one standard error of the score behind after all folds, but for a chance of 1 in 700. It has
-        no effect with fewer than 100 held-out rows in half of the folds, or if the score is not the log loss
-        or the accuracy.
+        no effect if half of the folds hold out fewer than 100 rows and not all of them once, or if the score
+        is not the log loss or the accuracy.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
         they are scored. The factor is at least 0.15, and with few rows it stays near 1. It corrects the
@@ -100,11 +100,14 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     best_params_ : dict
         The same five.
     best_score_ : float
-        The mean score over the folds of the model with these settings, after all rounds.
+        The mean score over the folds of the model with these settings, after all rounds. The factors of a
+        fold are fitted to rows of the other folds, and what the choice of the settings has gained is
+        subtracted, so that the score is about that of new rows.
     best_scores_ : ndarray of shape (folds,)
         The same score, fold by fold.
     best_index_ : int
-        The row of these settings in ``cv_results_``, whose scores are those before any rounds.
+        The row of these settings in ``cv_results_``, whose scores are those before any rounds, with the
+        factors of all held-out rows.
     best_estimator_ : LogisticRegression
         The model fitted to all rows; ``coef_`` is ``scale_`` times the coefficients that minimise its
         objective, plus ``naive_bayes_`` times naive Bayes' log ratios.
@@ -114,7 +117,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         The same two factors, ``scale`` and ``naive_bayes``, of every round that was kept: the coefficients
         are multiplied by the first, and the ratios of that round are added, times the second.
     cv_probabilities_ : ndarray of shape (n, K)
-        Probabilities of each labelled row when it was held out; NaN if it never was.
+        Probabilities of each labelled row when it was held out, with factors that were fitted to rows of
+        other folds; NaN if it never was.
     l2_at_edge_ : bool
         Whether the chosen l2 is at the edge of several values that were tried, and clearly better than the
         next, so that a value beyond the edge may be better still.

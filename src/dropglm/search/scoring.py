@@ -84,8 +84,8 @@ def wilson_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
     """
     p, correction = hits / n, 1.0 + z * z / n
     centre, half = p + z * z / (2 * n), z * np.sqrt(p * (1.0 - p) / n + z * z / (4 * n * n))
-    low, high = (centre - half) / correction, (centre + half) / correction
-    return float(max(low, 0.0)), float(min(high, 1.0))
+    # Rounding errors would leave [0, 1] where all are right, or none.
+    return max(0.0, float((centre - half) / correction)), min(1.0, float((centre + half) / correction))
 
 
 def standard_error_of_rows(scores: np.ndarray, shares: np.ndarray, independent: float | None = None) -> float:

@@ -288,12 +288,14 @@ class Search:
         """Return by how much the score of each fold is too good since its rows took part in the choice.
 
         It is the score of the best candidate minus that of the one that is best without the fold's rows.
-        Scores that are not means over rows are left as they are: 0.
+        Scores that are not means over rows are left as they are, and so is that of a candidate that is
+        preferred to the best: 0.
         """
         scores, folds = self.scores, self.rows.folds
         complete = [k for k, outcome in enumerate(self.outcomes) if len(outcome.fits) == len(folds)]
         by_row = [self.outcomes[k].row_scores for k in complete]
-        if any(own is None for own in by_row) or len(folds) < 2:
+        preferred = self.best_number != int(np.nanargmax(scores.mean(axis=1)))
+        if any(own is None for own in by_row) or len(folds) < 2 or preferred:
             return np.zeros(len(folds))
         weights = np.column_stack(self.held_out.fold_rows.weights_without)
         others = np.array(complete)[(np.array(by_row) @ weights).argmax(axis=0)]

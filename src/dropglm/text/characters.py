@@ -135,12 +135,16 @@ class CharacterHead:
 
 
 def _spans(word: str, ngram_range: tuple[int, int]) -> Iterator[tuple[str, int, int]]:
-    """Yield the n-grams of a word with the characters of the word that they cover; see ``char_wb``."""
+    """Yield the n-grams of a word with the characters of the word that they cover; see ``char_wb``.
+
+    A blank on its own covers the character beside it.
+    """
     padded = f" {word} "
     for n in range(ngram_range[0], ngram_range[1] + 1):
         for start in range(max(1, len(padded) - n + 1)):
             ngram = padded[start : start + n]
-            yield ngram, max(start - 1, 0), min(start + len(ngram) - 1, len(word))
+            first = min(max(start - 1, 0), len(word) - 1)
+            yield ngram, first, max(min(start + len(ngram) - 1, len(word)), first + 1)
         if n >= len(padded):
             break
 

@@ -451,7 +451,7 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -
     """Return the n-grams of characters and the search on them; None if there are none.
 
     Noise, l2 weights and latent features are those that were chosen for words, unless the user has given
-    noise or weights.
+    noise.
     """
     chosen = words.search.grid[words.search.best_number].params
     prior = None if words.prior is None else words.prior.only_chosen(chosen["l2_weights"])
@@ -460,9 +460,10 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -
         return None
     vectorizer, features = found
     estimator = estimator_of(classifier, texts.groups.class_sizes)
-    values = {name: _of_first_block(chosen[name]) for name in ("dropout", "l2_weights")}
-    values |= {"l2": CHARACTER_L2}
+    values = {"dropout": _of_first_block(chosen["dropout"]), "l2": CHARACTER_L2}
     estimator.set_params(**{name: own for name, own in values.items() if getattr(classifier, name) is None})
+    rule = _of_first_block(chosen["l2_weights"])
+    estimator.set_params(l2_weights="uniform" if np.ndim(rule) else rule)  # an array is one of words
     estimator.set_params(multi_class="multinomial" if words.rows.family.several else "ovr")
     if prior is not None:
         prior.set_values(estimator, or_none=False)
@@ -518,10 +519,9 @@ def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) ->
 
 def combination(models: Sequence[np.ndarray], search: Search) -> Combination:
     """Combine models with each other and with the shares of the classes, given their held-out predictors."""
-    held_out = search.held_out
-    return Combination.of(
-        models, held_out.y, held_out.weights, held_out.fold_rows, len(held_out.data.classes)
-    )
+    held_out, data = search.held_out, search.rows.data
+    totals = np.bincount(data.y, data.weights)
+    return Combination.of(models, held_out.y, held_out.weights, held_out.fold_rows, totals)
 
 
 def _combined(
@@ -595,7 +595,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "score_of_shares": searched.held_out.score_of_shares(),
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
         "accuracy": float(np.mean(right)),
-        "accuracy_interval": list(wilson_interval(int(right.sum()), len(right))),
+        "accuracy_interval": [*wilson_interval(int(right.sum()), len(right))],
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
         "groups": None if data.groups is None else int(group_numbers(data.groups).max()) + 1,

@@ -9,7 +9,10 @@ from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
 
 from dropglm import LogisticRegressionCV, PerBlock
+from dropglm.linear.validation import check_classification
 from dropglm.places.partitions import SerialEngine, fit, fit_partitions
+from dropglm.places.partitions.rows import RowsInPartitions
+from dropglm.places.rows import rows_of
 from tests.places.partitions.cases import coefficients, cuts_of, features, partitions, two_blocks
 
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -225,3 +228,22 @@ def test_groups_in_several_partitions_are_held_out_together():
 
     with pytest.raises(ValueError, match=r"^Partition 2 has no groups, but partition 0 has some"):
         fit(LogisticRegressionCV(**settings), cuts, load=some)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("settings", [{}, {"naive_bayes": True, "rounds": 2, "discount": 0.0}], ids=str)
+def test_rows_are_scaled_where_they_are_held_out_as_in_memory(K, settings):
+    X, y, _, Z = data(K)
+    scale = np.random.default_rng(0).uniform(0.0, 3.0, N)
+    X, Z = sparse.csr_array(X), sparse.csr_array(Z)
+    own = {"dropout": 0.3, "l2": (1.0, 0.1), "cv": 3} | settings
+    plain, expected, found = (LogisticRegressionCV(**EXACT, **own) for _ in range(3))
+    in_memory = rows_of(expected, check_classification(expected, X, y, None, Z, None))
+    labeled = partitions(X, y, cuts=cuts_of(N, 4))
+    unlabeled = partitions(Z, cuts=cuts_of(M, 2), labeled=False)
+    in_partitions = RowsInPartitions(found, SerialEngine(), labeled, unlabeled)
+    in_memory.held_out_scale = in_partitions.held_out_scale = scale
+    assert_same_search(found._fit_to(in_partitions), expected._fit_to(in_memory))
+    # Only scores and factors depend on it.
+    plain.fit(X, y, X_unlabeled=Z)
+    assert abs(plain.best_score_ - expected.best_score_) > 0.001
