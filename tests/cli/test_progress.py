@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,11 @@ from tests.cli.command import texts, write_csv
 # What `dropglm train` reported on two cores that other programs were using as well, and when: the stages, the
 # steps of each and those that were left out. There are no seconds in which functions were compiled.
 RUNS = json.loads(Path(__file__).with_name("recorded_runs.json").read_text())
+RECORDED: dict[str, Any] = {
+    "characters": None,
+    "dropout": 0.5,
+    "l2_weights": "uniform",
+}  # settings of the runs
 
 
 def replay(run):
@@ -40,8 +46,10 @@ def replay(run):
                 case "stage":
                     stages.begin(value)
                 case "plan":
-                    classifier = TextClassifier(tune=run["tune"])
                     counts = np.array(run["class_counts"])
+                    # Runs with many classes had a single weight of longer n-grams.
+                    weight = 0.5 if len(counts) > 10 else None
+                    classifier = TextClassifier(tune=run["tune"], ngram_weight=weight, **RECORDED)
                     stages.plan(rough_costs(classifier, counts, *run["characters"]))
                 case "steps":
                     likely = SURVIVING if stages.what == "Searching settings" else 1.0

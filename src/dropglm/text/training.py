@@ -88,6 +88,8 @@ def ngram_weights_of(classifier: Any, class_counts: np.ndarray) -> tuple[float, 
 # fitted against the rest: those of 300 docstrings, 20 newsgroups and IMDB differ by a factor of two or less.
 COUNTING, SELECTING, WEIGHTING, LATENT = 2.7e-8, 1.7e-8, 4e-9, 3e-8
 SEARCH_FIT, FIT_BEYOND, FINAL_FIT, ROUND = 1.1e-8, 1.5e-8, 2.5e-8, 8e-9
+CHARACTERS, CHARACTER_FIT = 6e-8, 3e-8
+LATER_STEPS = 3  # fits to a fold in all steps after the first, of which many stop early
 SMALLEST = 100_000  # characters that take as long as the part of a fit that does not depend on their number
 
 
@@ -106,18 +108,28 @@ def rough_costs(
     folds = classifier.cv if isinstance(classifier.cv, int) else FOLDS * repeats_of(n, K)
     values = {name: getattr(estimator, name) for name in GRID}
     points = math.prod(len(value) if is_grid(name, value) else 1 for name, value in values.items())
-    blocks = 1 + len(POWERS) if unlabeled_characters and classifier.n_latent else 1
+    blocks, stepwise = (
+        1 + len(POWERS) if unlabeled_characters and classifier.n_latent else 1,
+        _steps_through(classifier),
+    )
     stages = counting
     for number, _ in enumerate(ngram_weights_of(classifier, class_counts)):
         stages.append(weighting)
         if not number and blocks > 1:
             stages.append(("Computing latent features", LATENT * every))
-        fits = folds * SURVIVING * points * (1 if number else blocks)
+        own = 1 if number else blocks
+        fits = folds * (2 * own + LATER_STEPS if stepwise else SURVIVING * points * own)
         stages.append(("Searching settings", SEARCH_FIT * size * fits))
         if estimator.extend_l2:
             stages.append(("Searching beyond the grid", FIT_BEYOND * size * folds))
-    rounds = classifier.rounds if unlabeled_characters else 0
-    return [*stages, final, ("Rounds of naive Bayes", ROUND * every * problems * rounds)]
+    rounds = [("Rounds of naive Bayes", ROUND * every * problems * classifier.rounds)]
+    rounds = rounds if unlabeled_characters else []
+    within = within_budget(characters, [unlabeled_characters]) is not None
+    if classifier.characters is None or not within:
+        return [*stages, final, *rounds]
+    # The same again for n-grams of characters, which are more, but have fewer candidates.
+    search = ("Searching settings", CHARACTER_FIT * size * folds)
+    return [*stages, ("Counting characters", CHARACTERS * every), search, final, *rounds, final, *rounds]
 
 
 def vectorizer_of(classifier: Any, ngram_weight: float) -> NgramVectorizer:
@@ -638,9 +650,14 @@ def _uses_unlabeled(params: dict[str, Any], prior: LatentPrior | None) -> bool:
 
 
 def warn_unless_better(summary: Any) -> None:
-    """Warn if the cross-validated score with unlabelled texts is not better than that without."""
+    """Warn if the cross-validated score with unlabelled texts is clearly worse than that without.
+
+    That is by more than its standard error: with a few texts, scores are little more than chance.
+    """
     effect, search = summary.unlabeled_effect, summary.search
-    if effect is None or effect["score_without"] is None or search["score"] > effect["score_without"]:
+    if effect is None or effect["score_without"] is None:
+        return
+    if search["score"] > effect["score_without"] - (search["standard_error"] or 0.0):
         return
     name, score = readable_score(search["scoring"], search["score"])
     _, score_without = readable_score(search["scoring"], effect["score_without"])
