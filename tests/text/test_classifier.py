@@ -40,13 +40,12 @@ def test_tuning_tries_one_setting_after_the_other_and_the_summary_reports_the_st
     model = TextClassifier(cv=5).fit(texts, y, X_unlabeled=more)
     search = model.search_
     tried = search.cv_results_["params"]
-    # Pairs of dropout and l2 weights, then l2.
-    assert {(one["dropout"], one["l2_weights"]) for one in tried[:4]} == {
-        (dropout, rule) for dropout in (0.5, 0.0) for rule in ("naive_bayes", "uniform")
-    }
-    assert [one["l2"] for one in tried[:5]] == [0.1] * 4 + [0.01]
-    assert len({(one["dropout"], one["l2_weights"]) for one in tried[4:]}) == 1
-    assert len(tried) <= 7
+    # Two pairs of dropout and l2 weights, then all of them with the same l2 and a smaller one.
+    pairs = [(one["dropout"], one["l2_weights"], one["l2"]) for one in tried]
+    assert set(pairs[:2]) == {(0.5, "naive_bayes", 0.1), (0.0, "uniform", 0.1)}
+    every = {(dropout, rule) for dropout in (0.5, 0.0) for rule in ("naive_bayes", "uniform")}
+    assert set(pairs[:8]) == {(*pair, l2) for pair in every for l2 in (0.1, 0.01)}
+    assert len(tried) <= 10
     assert all((one["noise_std"], one["discount"]) == (0.0, 0.0) for one in tried)
     summary = model.summary_
     assert summary.search["score"] == search.best_score_
