@@ -35,7 +35,7 @@ def test_each_step_changes_the_best_of_the_steps_before(seed, K, calibrate):
     kinds = [(one["dropout"], one["l2_weights"]) for one in params]
     assert sorted(kinds[:2]) == [(0.0, "uniform"), (0.5, "naive_bayes")]
     assert [one["l2"] for one in params[:2]] == [MIDDLE, MIDDLE]
-    # Then all pairs with this l2 or a smaller one and, if none of these is better, the best with a larger one.
+    # Then all pairs with this l2 or a smaller one and, if none of these is better, a larger l2.
     pairs = {(kind, l2) for kind in kinds for l2 in (1.0, 0.1, 0.01)}
     assert len(pairs) == 12
     assert {(kind, one["l2"]) for kind, one in zip(kinds[:12], params[:12], strict=True)} == pairs
