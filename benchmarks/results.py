@@ -5,7 +5,7 @@ python -m benchmarks.results [FOLDER]
 Each document has a block between two marks that this script replaces; the text around it is written by hand.
 The pages of some experiments show figures, which are stored beside them.
 If results of an experiment are missing, the block on its page is left as it is, and so is the summary of all
-experiments.
+experiments. Where the subset of an experiment is complete, its page has what there is.
 """
 
 import sys
@@ -28,8 +28,9 @@ def write(
     incomplete = False
     for name, run in runs.items():
         missing = len(run.missing)
-        if missing:
-            incomplete = True
+        incomplete |= bool(missing)
+        part = ExperimentRun(name, run.experiment, folder, subset=True)
+        if missing and (part.missing or not run.experiment.subset()):
             tell(f"docs/paper/{name}.md is unchanged: {folder} lacks {missing} results of {name}.")
         else:
             pictures = draw(run, root / "docs" / "paper", PICTURED.get(name, 0))

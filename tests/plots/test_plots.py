@@ -132,7 +132,7 @@ def test_cv_surface_shows_the_scores_and_marks_the_chosen_cell(rng):
         if params["l2_weights"] == model.l2_weights_:
             a, b = (0.2, 0.6).index(params["dropout"]), (0.1, 1.0, 10.0).index(params["l2"])
             assert display.scores[a, b] == score
-    assert display.scores.max() == model.best_score_
+    assert display.scores.max() == model.cv_results_["mean_test_score"].max()
     assert len(display.ax_.texts) == 6
     (frame,) = display.ax_.patches
     centre = np.array(frame.get_xy()) + 0.46

@@ -88,8 +88,8 @@ class CharacterHead:
         vectorizer = copy(self.vectorizer)
         vectorizer.n_jobs, vectorizer.verbose, ngrams = n_jobs, 0, vectorizer.ngrams_
         typical = ngrams.mean_values if len(ngrams.mean_values) else np.ones(1)
-        counts = vectorizer._find([list(words)], ngrams, np.dtype(np.float64))
-        return np.asarray(counts @ (self.coef * typical).T).T
+        counts = vectorizer._find([list(words)], ngrams, np.dtype(np.float32))
+        return np.asarray(counts @ (self.coef * typical).T, np.float64).T
 
     def by_word(self, text: str, tokenize: Any) -> dict[str, np.ndarray]:
         """Return what the characters of each word of a text add to the predictors; arrays of shape (K,).
