@@ -544,7 +544,8 @@ def _combined(
     model.coef_ = (found.factors[0] * model.coef_).astype(model.coef_.dtype)
     if head is not None:
         head.coef = (found.factors[0] * head.coef).astype(head.coef.dtype)
-    model.intercept_ = found.intercept([to_host(one.intercept_) for one in models])
+    intercept = found.intercept([to_host(one.intercept_) for one in models])
+    model.intercept_ = intercept.astype(model.coef_.dtype)
     model.multi_class_ = "multinomial"
     if characters is None or not found.factors[1]:
         return model, None
