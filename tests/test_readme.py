@@ -16,8 +16,17 @@ PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 PAGES += [str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")]
 
 # Words of four letters or more that were among the strongest of their class when the example was written.
-WORDS = {"default", "distribution", "element", "fill_value", "have", "line", "n_features", "n_samples"}
-WORDS |= {"optional", "place", "series", "shape"}
+WORDS = {
+    "array_like",
+    "distribution",
+    "fill_value",
+    "masked",
+    "n_features",
+    "n_samples",
+    "ndarray",
+    "optional",
+}
+WORDS |= {"series", "socket", "sparse", "turtle"}
 
 
 @pytest.mark.parametrize("name", readme.PAGES)
