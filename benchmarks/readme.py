@@ -49,6 +49,12 @@ class Page(NamedTuple):
         """Return whether there is such a table."""
         return bool(self._parts(title))
 
+    @property
+    def seeds(self) -> str:
+        """How many seeds there are, in words, by the first heading that says so."""
+        found = re.search(r"^#.* (\d+ seeds?)$", (ROOT / self.path).read_text(encoding="utf-8"), re.MULTILINE)
+        return found[1] if found else "all seeds"
+
     def _part(self, title: str) -> str:
         found = self._parts(title)
         if not found:
@@ -115,8 +121,8 @@ def few_labels(path: str = "docs/paper/few-labels.md") -> str:
     some = " Columns with fewer data sets lack those of which a class would have fewer than two labels."
     fewer = some if re.search(r" sets? \|", older.partition("\n")[0]) else ""
     prose = (
-        f"Mean test accuracy in per cent over {sets} data sets, with default settings; the remaining "
-        f"training texts are the unlabelled ones. Of the {rivals} rivals with results on all data sets, "
+        f"Mean test accuracy in per cent over {sets} data sets and {page.seeds}, with default settings; the "
+        f"remaining training texts are the unlabelled ones. Of the {rivals} rivals with results on all data sets, "
         f"the table shows tf-idf and those with the highest mean in some column.{fewer} "
         f"[Few labels]({path}) has every data set, rival and standard error."
     )
