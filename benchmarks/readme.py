@@ -122,8 +122,8 @@ def few_labels(path: str = "docs/paper/few-labels.md") -> str:
     fewer = some if re.search(r" sets? \|", older.partition("\n")[0]) else ""
     prose = (
         f"Mean test accuracy in per cent over {sets} data sets and {page.seeds}, with default settings; the "
-        f"remaining training texts are the unlabelled ones. Of the {rivals} rivals with results on all data sets, "
-        f"the table shows tf-idf and those with the highest mean in some column.{fewer} "
+        f"remaining training texts are the unlabelled ones. Of the {rivals} rivals with results on all data "
+        f"sets, the table shows tf-idf and those with the highest mean in some column.{fewer} "
         f"[Few labels]({path}) has every data set, rival and standard error."
     )
     blocks = [older, prose]
