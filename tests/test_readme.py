@@ -63,10 +63,14 @@ def test_shell_examples_do_what_the_readme_and_the_first_pages_show(tmp_path):
     assert json.loads(predicted)["predicted"] in classes
     start = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
     commands = dict(re.findall(r"^dropglm (evaluate|explain) (.*)$", start, re.MULTILINE))
-    evaluated, explained, online = readme.run_shell(
+    train = (
+        "dropglm train docstrings.csv --unlabeled docstrings_unlabeled.csv --no-characters --out words.skops"
+    )
+    evaluated, explained, _, online = readme.run_shell(
         f"dropglm evaluate {commands['evaluate']}\n"
         f"dropglm explain {commands['explain']} --html page.html\n"
-        "dropglm train docstrings_test.csv --online --start-from model.skops --out newer.skops",
+        f"{train}\n"
+        "dropglm train docstrings_test.csv --online --start-from words.skops --out newer.skops",
         tmp_path,
     )
     assert float(re.search(r"accuracy +(0\.\d+)", evaluated)[1]) > 0.8
