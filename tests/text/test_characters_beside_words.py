@@ -250,3 +250,9 @@ def test_threads_do_not_matter(model):
     head = model._fitted_model().characters
     one, two = (head.features(texts, n_jobs) for n_jobs in (1, 2))
     assert_array_equal(one.toarray(), two.toarray())
+
+
+@pytest.mark.parametrize("bad", [(0, 2), "a", 3, True, (4, 3)])
+def test_a_range_that_makes_no_sense_is_refused_by_its_own_name(bad):
+    with pytest.raises(ValueError, match="characters must be a pair"):
+        TextClassifier(characters=bad).fit(["a b", "c d"] * 4, ["x", "y"] * 4)

@@ -175,3 +175,18 @@ def test_a_comparison_holds_copies_out_together(noisy):
     assert copies.baseline.accuracy.mean < 0.95
     grouped = compare_with_baseline(model, X, y, groups=np.arange(60) // 2)
     assert (grouped.folds, grouped.texts) == (3, 60)
+
+
+def test_the_interval_of_the_accuracy_counts_copies_once():
+    some, y = texts(60)
+    once = TextClassifier(cv=5).fit(some, y).summary_.search
+    often = TextClassifier(cv=5).fit(some * 5, y * 5).summary_.search
+    low, high = often["accuracy_interval"]
+    expected = once["accuracy_interval"]
+    assert high - low == pytest.approx(expected[1] - expected[0], rel=0.3)
+
+
+@pytest.mark.parametrize("groups", [5, [[1]] * 8, np.array(["2020-01-01", "NaT"] * 4, "M8[D]")])
+def test_groups_that_are_no_labels_of_rows_are_refused(groups):
+    with pytest.raises((ValueError, TypeError), match=r"groups (must have|has no) "):
+        TextClassifier().fit(["a b", "c d"] * 4, ["x", "y"] * 4, groups=groups)

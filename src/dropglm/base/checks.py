@@ -252,14 +252,22 @@ def groups(given: Any, n: int) -> np.ndarray:
     """
     given = to_host(given)
     if not hasattr(given, "shape") or given.shape != (n,):
+        if not np.iterable(given):
+            raise InputTypeError(f"groups must have one label for each of the {n} rows, got {given!r}.")
         labels = list(given)
         if len(labels) != n or any(isinstance(label, (np.ndarray, list)) for label in labels):
-            shape = getattr(given, "shape", (len(labels),))
-            raise InputError(f"groups must have one label for each of the {n} rows, got the shape {shape}.")
+            shape = np.shape(labels[:1])[1:]
+            raise InputError(
+                f"groups must have one label for each of the {n} rows, got the shape {(len(labels), *shape)}."
+            )
         given = np.empty(n, object)
         given[:] = labels
     found = np.asarray(given)
-    row = missing(found)
+    row = (
+        int(np.isnat(found).argmax())
+        if found.dtype.kind in "mM" and np.isnat(found).any()
+        else missing(found)
+    )
     if row is not None:
         raise InputError(f"groups has no label for row {row}; give every row one, such as its own number.")
     return found

@@ -74,7 +74,7 @@ def standard_error(scores: Iterable[float], independent: int | None = None) -> f
     return float(np.std(found, ddof=1) / np.sqrt(independent or n)) if n > 1 else None
 
 
-def wilson_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson_interval(hits: float, n: int, z: float = 1.96) -> tuple[float, float]:
     """Return Wilson's interval of a share, by default with 95 % confidence.
 
     Examples

@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.base.errors import InputError
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.text.ngrams.counting import MAX_NGRAM
 from dropglm.text.ngrams.features import NgramFeatures
 
 # Settings that the n-grams of characters share with those of words. Tags are not removed: scikit-learn's
@@ -37,8 +38,16 @@ def character_settings(words: Any, ngram_range: Any) -> dict[str, Any]:
 
 def check_characters(value: Any) -> None:
     """Raise an error unless this is a range of n, or None."""
-    if value is not None:
+    if value is None:
+        return
+    try:
         NgramFeatures(**FIXED | {"ngram_range": value})._check()
+    except (InputError, InputTypeError):
+        raise InputError(
+            f"characters must be a pair (a, b) of whole numbers with 1 <= a <= b <= {MAX_NGRAM}, or None, "
+            f"got {value!r}.",
+            "characters",
+        ) from None
 
 
 def within_budget(labeled: int, unlabeled: Iterable[int]) -> int | None:

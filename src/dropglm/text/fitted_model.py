@@ -198,9 +198,7 @@ def shares_lines(search: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     name, score = readable_score(search["scoring"], search["score"])
     _, score_of_shares = readable_score(search["scoring"], shares)
-    verdict = (
-        f"predicting the shares of the classes is as good: {name} {score_of_shares:.4f}, not {score:.4f}"
-    )
+    verdict = f"the shares of the classes alone have {name} {score_of_shares:.4f}, the model {score:.4f}"
     return [("not better", verdict)]
 
 

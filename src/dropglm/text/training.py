@@ -599,6 +599,10 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
     error = standard_error(scores, independent)
     held_out = ~np.isnan(probabilities[:, 0])
     right = probabilities[held_out].argmax(axis=1) == data.y[held_out]
+    # Rows of a group are not independent of each other.
+    groups = None if data.groups is None or not draws_folds(search) else group_numbers(data.groups)
+    n = len(right) if groups is None else len(np.unique(groups[held_out]))
+    share = search.best_score_ if search.scoring == "accuracy" else float(np.mean(right))
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
@@ -608,10 +612,10 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "score_of_shares": searched.held_out.score_of_shares(),
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
         "accuracy": float(np.mean(right)),
-        "accuracy_interval": [*wilson_interval(int(right.sum()), len(right))],
+        "accuracy_interval": [*wilson_interval(share * n, n)],
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
-        "groups": None if data.groups is None else int(group_numbers(data.groups).max()) + 1,
+        "groups": None if groups is None else int(groups.max()) + 1,
     }
 
 
@@ -651,14 +655,16 @@ def _uses_unlabeled(params: dict[str, Any], prior: LatentPrior | None) -> bool:
 
 
 def warn_unless_better(summary: Any) -> None:
-    """Warn if the cross-validated score with unlabelled texts is clearly worse than that without.
+    """Warn if unlabelled texts are not used, or if the cross-validated score is clearly worse with them.
 
     That is by more than its standard error: with a few texts, scores are little more than chance.
     """
     effect, search = summary.unlabeled_effect, summary.search
     if effect is None or effect["score_without"] is None:
         return
-    if search["score"] > effect["score_without"] - (search["standard_error"] or 0.0):
+    used = effect["n_latent"] or effect["rounds"] or effect["discount"]
+    slack = (search["standard_error"] or 0.0) if used else 0.0
+    if search["score"] > effect["score_without"] - slack:
         return
     name, score = readable_score(search["scoring"], search["score"])
     _, score_without = readable_score(search["scoring"], effect["score_without"])
