@@ -5,13 +5,13 @@ from unicodedata import normalize
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text.explanation import explain_text
-from dropglm.text.ngrams.tokens import RUNS
+from dropglm.text.ngrams.tokens import RUNS, as_written
 
 TEXTS = ["one two two", "two", "three one", "two one two three", ""]
 LETTERS = "aAbé'! \n<>/ςΣİß\u0301٣_京😀"
@@ -158,3 +158,15 @@ def test_one_count_serves_several_weights_of_longer_ngrams(settings):
         assert vectorizer.get_params() == direct.get_params()
     with pytest.raises(ValueError, match="ngram_weight must be finite and above 0"):
         counter._with_ngram_weight(counts, 0.0)
+
+
+@given(st.lists(st.text("很好a bต!", min_size=1), min_size=1, max_size=8))
+def test_weight_depends_on_the_number_of_words_as_they_are_written(texts):
+    vectorizer = NgramVectorizer(ngram_range=(1, 3), ngram_weight=0.5)
+    try:
+        row = vectorizer.fit_transform(texts)
+    except ValueError:
+        assume(False)
+    counts = NgramVectorizer(ngram_range=(1, 3)).fit_transform(texts)
+    words = np.array([len(as_written(name).split()) for name in vectorizer.get_feature_names_out()])
+    np.testing.assert_allclose(row.toarray(), counts.toarray() * 0.5 ** (words - 1), rtol=1e-6)

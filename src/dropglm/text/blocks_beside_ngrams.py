@@ -129,7 +129,7 @@ class LatentColumns(NamedTuple):
         """Return them for a fitted vectorizer; None if at most k or 50 words occur in several texts."""
         ngrams = vectorizer.ngrams_
         idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
-        single = ngrams._lengths == 1
+        single = ngrams._word_counts == 1
         kept = np.flatnonzero((single | ~single.any()) & (ngrams.document_counts >= MIN_DF))
         if len(kept) <= min(k, FEW_WORDS):
             return None

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial, reduce
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -29,6 +30,8 @@ from dropglm.text.ngrams.merged_counts import (
 )
 from dropglm.text.ngrams.tokens import (
     BYTES_PER_PIECE,
+    THREE_BYTES,
+    UNSPACED_CHARACTER,
     TokenBuffers,
     Tokens,
     compile_pattern,
@@ -165,6 +168,17 @@ class Vocabulary:
         for column in self._spelling.T[1:]:
             lengths += column != NONE
         return lengths
+
+    @cached_property
+    def _word_counts(self) -> np.ndarray:
+        """The number of words of each feature; adjacent characters of unspaced scripts are one word."""
+        joins = np.zeros(len(self._ends), np.bool_)  # the last one is that of NONE
+        if self._longest > 1 and self._letters.max(initial=0) >= THREE_BYTES:
+            joins[:-1] = [UNSPACED_CHARACTER.fullmatch(word) is not None for word in self._words]
+        counts = self._lengths
+        for before, after in pairwise(self._spelling.T):
+            counts -= joins[before] & joins[after]
+        return counts
 
     @cached_property
     def _words(self) -> list[str]:
@@ -630,7 +644,7 @@ class NgramFeatures(TextAnalysis):
         with np.errstate(over="ignore"):
             if self.use_idf or self.ngram_weight != 1.0:
                 powers = self.ngram_weight ** np.arange(float(self.ngrams_._longest))
-                factors = powers[self.ngrams_._lengths - 1]
+                factors = powers[self.ngrams_._word_counts - 1]
             if self.use_idf:
                 factors *= idf**self.idf_power
         if not factors.max(initial=0.0) <= LARGEST:

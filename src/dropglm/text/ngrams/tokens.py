@@ -526,6 +526,8 @@ UNSPACED = "".join(
         r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
     )
 )
+UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+THREE_BYTES = 0xE0  # the smallest first byte of characters of three or more bytes, which these are
 # Words including apostrophes, and every other visible character on its own
 WORDS_AND_PUNCTUATION = rf"(?:[^\W{UNSPACED}]|')+|[{UNSPACED}]|[^\w\s]"
 SPACED_WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"  # of models of earlier versions

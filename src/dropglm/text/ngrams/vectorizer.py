@@ -109,6 +109,7 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         Power to which the inverse document frequency is raised.
     ngram_weight : float, default=1.0
         Multiply n-grams of n words by ``ngram_weight`` to the power n - 1, before the rows are normalised.
+        Adjacent characters of scripts without spaces between words are one word.
     vocabulary : mapping, iterable of str, or None, default=None
         The features, if they are known: the column of each n-gram, or the n-grams in the order of their
         columns. ``fit`` then only counts the texts that contain them.
