@@ -167,3 +167,12 @@ def test_both_weights_are_tried_only_with_many_texts():
     for settings in ({"tune": False}, settled, {"ngram_range": (1, 1)}, characters):
         assert ngram_weights_of(TextClassifier(**settings), many) == (0.5,)
     assert ngram_weights_of(TextClassifier(ngram_weight=0.3), many) == (0.3,)
+
+
+def test_a_grid_without_anything_to_choose_it_on_is_mentioned():
+    texts, y = ["good film", "Good film", "bad film"], ["pos", "pos", "neg"]
+    with pytest.warns(
+        UserWarning, match="Nothing can be held out to choose l2: every class has a single text"
+    ):
+        model = TextClassifier(l2=(1.0, 0.1)).fit(texts, y)
+    assert model.summary_.settings["l2"] == 0.01

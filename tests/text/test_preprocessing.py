@@ -15,6 +15,7 @@ from dropglm.text.ngrams.analysis import Tokenizer
 from dropglm.text.ngrams.tokens import (
     ACCENTS,
     CASED,
+    MARKS,
     RUNS,
     SPACED_WORDS_AND_PUNCTUATION,
     UNSPACED,
@@ -175,7 +176,7 @@ def test_decomposed_words_are_tokens_as_a_whole():
 
 def test_a_preprocessor_of_the_user_decides_on_normalisation():
     tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, str.lower)
-    assert strings_of(tokenizer.split(["e\u0301"])) == [["e", "\u0301"]]
+    assert strings_of(tokenizer.split(["e\u0301"])) == [["e\u0301"]]
 
 
 @pytest.mark.parametrize(
@@ -194,9 +195,20 @@ def test_scripts_without_spaces_have_one_token_per_character(text, tokens):
     assert tokenizer.words(text) == strings_of(tokenizer.split([text]))[0] == tokens.split()
 
 
+@pytest.mark.parametrize(
+    "text", ["यह फ़िल्म अच्छी है ।", "இது நல்ல படம் .", "এটা খুব ভালো ।", "كِتَابٌ جَيِّدٌ", "می‌خواهم", "שָׁלוֹם"]
+)
+def test_vowel_signs_are_part_of_words(text):
+    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor())
+    tokens = normalize("NFC", text).split()
+    assert tokenizer.words(text) == strings_of(tokenizer.split([text]))[0] == tokens
+    assert tokenizer.words(text.replace(" ।", "।")) == tokens
+
+
 @given(st.text(st.sampled_from("很好aé'1 ！ก็かカ가\n") | st.characters()))
 def test_only_letters_of_unspaced_scripts_are_split_further(text):
-    """Everything else has the tokens of the pattern for words between spaces."""
+    """Everything else has the tokens of the pattern for words between spaces, which does not know marks."""
+    text = re.sub(rf"(?![\w\s])[{MARKS}]", " ", text)
     before = re.findall(SPACED_WORDS_AND_PUNCTUATION, text)
     split = [part for token in before for part in re.split(f"([{UNSPACED}])", token) if part]
     assert re.findall(WORDS_AND_PUNCTUATION, text) == split

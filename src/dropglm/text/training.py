@@ -156,15 +156,29 @@ def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegressio
     given = {name: getattr(classifier, name) for name in GRID if getattr(classifier, name) is not None}
     several = any(is_grid(name, getattr(classifier, name)) for name in (*GRID, "ngram_weight"))
     settled = len(given) == len(GRID) and not several and not (classifier.calibrate or classifier.naive_bayes)
-    # Nothing can be held out if every class has a single text.
-    one_each = draws_folds(classifier) and class_counts.max() < 2
-    if not classifier.tune or settled or one_each:
+    if not classifier.tune or settled or _nothing_to_hold_out(classifier, class_counts):
         shared = classifier._settings_shared_with(LogisticRegression)
         fixed = {name: value for name, value in shared.items() if name not in GRID}
         single = {name: value for name, value in given.items() if not is_grid(name, value)}
         return LogisticRegression(**fixed | UNTUNED | single)
     shared = classifier._settings_shared_with(LogisticRegressionCV)
     return LogisticRegressionCV(**shared | GRID | given, extend_l2=classifier.l2 is None)
+
+
+def _nothing_to_hold_out(classifier: Any, class_counts: np.ndarray) -> bool:
+    """Return whether every class has a single text."""
+    return draws_folds(classifier) and bool(class_counts.max() < 2)
+
+
+def _warn_if_not_tuned(classifier: Any, class_counts: np.ndarray) -> None:
+    """Warn if there are several values to choose from, but nothing to choose them on."""
+    grids = [name for name in (*GRID, "ngram_weight") if is_grid(name, getattr(classifier, name))]
+    if grids and _nothing_to_hold_out(classifier, class_counts):
+        warnings.warn(
+            f"Nothing can be held out to choose {' and '.join(grids)}: every class has a single text, copies "
+            "and groups counted once. The defaults are used instead.",
+            stacklevel=stacklevel(),
+        )
 
 
 def draws_folds(classifier: Any) -> bool:
@@ -405,6 +419,7 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     labels this saves a fifth of the whole time.
     """
     warn_about_classes(texts.class_counts)
+    _warn_if_not_tuned(classifier, texts.groups.class_sizes)
     words = _best_attempt(classifier, texts)
     characters = _attempt_characters(classifier, texts, words) if uses_characters(classifier, texts) else None
     return _finish(words, characters, texts)

@@ -8,7 +8,7 @@ sigma), the text is left to Python, and so are texts that are not in NFC. Only t
 combine with its neighbours are checked for that.
 
 Scripts that do not separate words, such as Chinese, Japanese and Thai, have one token per character, so that
-pairs of characters are bigrams.
+pairs of characters are bigrams. Vowel signs, as those of Hindi and Tamil, are part of their words.
 
 If the tokens of a pattern are runs of characters of one class, or single characters of another, a loop over
 bytes finds them. Another loop finds n-grams of characters, each of which is a token. For all other patterns,
@@ -528,8 +528,17 @@ UNSPACED = "".join(
 )
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 THREE_BYTES = 0xE0  # the smallest first byte of characters of three or more bytes, which these are
+# Marks that are part of words but not of \w: vowel signs, accents that NFC leaves alone, and joiners
+MARKS = "".join(
+    (
+        r"\u0300-\u036f\u200c\u200d",
+        r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7",  # Hebrew
+        r"\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06ed\u08ca-\u08ff",  # Arabic
+        r"\u0900-\u0963\u0966-\u0dff",  # from Devanagari to Sinhala, without the full stop
+    )
+)
 # Words including apostrophes, and every other visible character on its own
-WORDS_AND_PUNCTUATION = rf"(?:[^\W{UNSPACED}]|')+|[{UNSPACED}]|[^\w\s]"
+WORDS_AND_PUNCTUATION = rf"(?:[^\W{UNSPACED}]|[{MARKS}'])+|[{UNSPACED}]|[^\w\s]"
 SPACED_WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"  # of models of earlier versions
 WORDS_OF_TWO_LETTERS = r"(?u)\b\w\w+\b"  # scikit-learn's default
 
@@ -585,7 +594,7 @@ class Runs(NamedTuple):
 
 
 RUNS = {
-    WORDS_AND_PUNCTUATION: Runs(rf"[^\W{UNSPACED}]|'", rf"[{UNSPACED}]|[^\w\s']", 1),
+    WORDS_AND_PUNCTUATION: Runs(rf"[^\W{UNSPACED}]|[{MARKS}']", rf"[{UNSPACED}]|[^\w\s{MARKS}']", 1),
     SPACED_WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
     WORDS_OF_TWO_LETTERS: Runs(r"\w", None, 2),
     WORDS_OF_TWO_LETTERS.removeprefix("(?u)"): Runs(r"\w", None, 2),

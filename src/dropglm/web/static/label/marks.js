@@ -7,7 +7,7 @@ const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/gu, "\\$&");
 // Characters of scripts that do not separate words: each is a token, and n-grams of them are without blanks.
 const UNSPACED = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
   .map((script) => `\\p{scx=${script}}`).join("");
-const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}_]`; // of a word
+const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_]`; // of a word
 const TWO_UNSPACED = new RegExp(`([${UNSPACED}])(?=[${UNSPACED}])`, "gu");
 
 // N-grams are lower case, with one blank between words, and punctuation may be left out.
