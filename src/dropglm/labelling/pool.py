@@ -127,7 +127,8 @@ class PoolFit(NamedTuple):
         if blend is None:
             prior, s = ROUND_PRIORS, predictor_std(nu)
             blend = Blend(prior.scale.mean, prior.naive_bayes.mean / s if s > 0.0 else 0.0)
-        return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), ratios))
+        other = ratios, np.zeros_like(self.intercept)
+        return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), other))
 
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> PoolFit:

@@ -36,7 +36,12 @@ from dropglm.places.candidate_fits import Candidate, FoldFit, WantedFits
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
 from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from
-from dropglm.search.naive_bayes import NaiveBayesRound, NaiveBayesRounds
+from dropglm.search.naive_bayes import (
+    DiscriminantRounds,
+    GenerativeRounds,
+    NaiveBayesRounds,
+    Predictor,
+)
 from dropglm.search.race import Race
 from dropglm.search.scoring import row_scorer_of, scorer_from, standard_error
 
@@ -150,6 +155,7 @@ def search_settings(
     rival: "Search | None" = None,
     priors: Priors | None = None,
     stepwise: bool = False,
+    dense: Sequence[int] = (),
 ) -> "Search":
     """Fit the candidates of a LogisticRegressionCV to the folds, and choose one.
 
@@ -165,6 +171,8 @@ def search_settings(
         Those of the factors of the blend; None means those for the number of blocks of a candidate.
     stepwise : bool
         Whether to choose one setting after the other instead of among all points of the grid, see ``STEPS``.
+    dense : sequence of int
+        Numbers of the blocks with rounds of discriminant analysis, such as embeddings.
 
     Returns
     -------
@@ -215,7 +223,7 @@ def search_settings(
     # Not ``rows.solver``: in partitions its curvature and memory save 7 % of the rounds, but rough fits then
     # take other steps than in memory, and a log loss was 0.191 there and 0.193 here.
     extension, solver = L2Extension(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
-    search = Search(rows, held_out, race, solver, extension, rounds_follow, stepwise)
+    search = Search(rows, held_out, race, solver, extension, rounds_follow, stepwise, tuple(dense))
     search.run(estimator, candidates, rival)
     rows.release_held_out()
     return search
@@ -244,6 +252,8 @@ class Search:
         Whether rounds of naive Bayes follow, which need the coefficients of all fits.
     stepwise : bool
         Whether settings are chosen one after the other, and fits start from those of the best so far.
+    dense : tuple of int
+        Numbers of the blocks with rounds of discriminant analysis.
 
     Attributes
     ----------
@@ -254,6 +264,8 @@ class Search:
     honest : ndarray
         Predictors of held-out rows by the final model, from blends that do not know a row's label; set by
         ``fit_best``.
+    discriminant_rounds : list of Blend
+        The rounds of discriminant analysis that were kept; set by ``fit_best``.
     """
 
     rows: TrainingRows
@@ -263,10 +275,12 @@ class Search:
     extension: "L2Extension"
     rounds_follow: bool
     stepwise: bool = False
+    dense: tuple[int, ...] = ()
     grid: list[Candidate] = field(default_factory=list)
     outcomes: list[CandidateResult] = field(default_factory=list)
     best: int | None = None
     honest: np.ndarray = field(default_factory=partial(np.empty, (0, 1)))
+    discriminant_rounds: list[Blend] = field(default_factory=list)
 
     @property
     def best_number(self) -> int:
@@ -577,19 +591,25 @@ def fit_best(estimator: Any, search: Search) -> None:
         ratios = held_out.naive_bayes_ratios([None])[0] if estimator.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else rows.features.expand(ratios))
 
-    # Blend in naive Bayes of the unlabelled rows, with predicted labels.
-    rounds: list[NaiveBayesRound] = []
-    if search.rounds_follow and 0 not in chosen.l2_weights.left_out:
+    # Blend in naive Bayes of the unlabelled rows, with predicted labels, and discriminant analysis.
+    blends: dict[type[GenerativeRounds], list[Blend]] = {NaiveBayesRounds: [], DiscriminantRounds: []}
+    if search.rounds_follow:
+        described = [(NaiveBayesRounds, 0), *((DiscriminantRounds, number) for number in search.dense)]
         with Progress("Rounds of naive Bayes", is_stage=True, shown=bool(estimator.verbose)):
-            models = _fold_models(search, best)
-            models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
-            counted = NaiveBayesRounds(rows, held_out.weights, held_out.fold_rows)
-            rounds = counted.run(estimator.rounds, outcome.eta, eta, models)
+            whole = np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)
+            now = Predictor(outcome.eta, eta, [*_fold_models(search, best), whole])
+            for kind, number in described:
+                if number not in chosen.l2_weights.left_out:
+                    rounds = kind(rows, held_out.weights, held_out.fold_rows, number)
+                    found, now = rounds.run(estimator.rounds, now)
+                    blends[kind] += found
             rows.release_held_out()
-        for one in rounds:
-            one.blend.apply_to(model, like(model.coef_, one.ratios.T))
-            eta = one.honest
-    search.honest = eta
+        if any(blends.values()):
+            beta, intercept = now.models[-1]
+            model.coef_, model.intercept_ = like(model.coef_, np.ascontiguousarray(beta.T)), intercept
+            model.multi_class_ = "multinomial"
+        eta = now.honest
+    search.honest, search.discriminant_rounds = eta, blends[DiscriminantRounds]
 
     params = results["params"][best]
     names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
@@ -601,7 +621,7 @@ def fit_best(estimator: Any, search: Search) -> None:
         **search.report(eta),
         scale_=outcome.blend.scale,
         naive_bayes_=outcome.blend.naive_bayes,
-        rounds_=[one.blend for one in rounds],
+        rounds_=blends[NaiveBayesRounds],
         l2_at_edge_=bool(beyond_edge(search.grid, search.scores, best)),
         **{f"{name}_": value for name, value in params.items()},
         **{name: getattr(model, name) for name in names},
@@ -626,8 +646,8 @@ def _fold_models(search: Search, number: int) -> list[Coefficients]:
     for fit, own in zip(outcome.fits, ratios, strict=True):
         beta, intercept = fit.coefficients
         coef = np.ascontiguousarray(to_host(kept.expand(beta)).T)
-        r = None if own is None else to_host(features.expand(own)).T
-        models.append(outcome.blend.coefficients((coef, intercept), r))
+        other = None if own is None else (to_host(features.expand(own)).T, np.zeros_like(intercept))
+        models.append(outcome.blend.coefficients((coef, intercept), other))
     return models
 
 
