@@ -124,10 +124,11 @@ REFUSALS = [
     (["--embeddings", "flat.npy"], 3, "flat.npy must hold one row of numbers per text"),
     (["--embeddings", "nan.npy"], 3, "nan.npy: there are NaN or infinite numbers, first in row 3"),
     (
-        ["--embedder", "nothing"],
+        ["--embedder", "no/folder"],
         3,
-        "nothing is not a folder; name that of a sentence-transformers or model2vec",
+        "no/folder is not a folder; name that of a sentence-transformers or model2vec",
     ),
+    (["--embedder", "usee"], 3, "embedder 'usee' is unknown; did you mean 'use'?"),
     (["--embeddings", "reviews.npy", "--embedder", "mini"], 2, "cannot be used with --embeddings"),
     (["--embeddings", "reviews.npy", "--unlabeled", "more.csv"], 2, "give --embeddings-unlabeled"),
     (["--embeddings-unlabeled", "more.npy"], 2, "needs --embeddings and --unlabeled"),

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from dropglm.text.embeddings import embed, load_embedder
+from dropglm.text.embeddings import embed
+from dropglm.text.encoders import load_embedder
 
 SENTENCE_TRANSFORMERS = """
 class SentenceTransformer:

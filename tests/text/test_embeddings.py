@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dropglm.text.embeddings import BATCH, PROBES, Fingerprint, Scaling, check_embeddings, embed, encoder_of
+from dropglm.text.embeddings import BATCH, PROBES, Fingerprint, Scaling, check_embeddings, embed
+from dropglm.text.encoders import encoder_of
 
 
 def lengths(texts):
@@ -110,9 +111,9 @@ def test_an_embedder_must_not_change_its_dimension():
         embed(lambda texts: np.ones((len(texts), 256 if len(texts) == BATCH else 257)), ["x"] * (BATCH + 1))
 
 
-@pytest.mark.parametrize("bad", ["all-MiniLM-L6-v2", b"x", Encoder, 3, None], ids=repr)
+@pytest.mark.parametrize("bad", [b"x", Encoder, 3, None], ids=repr)
 def test_what_is_not_an_embedder_is_refused(bad):
-    with pytest.raises(TypeError, match="embedder must be callable or have a method encode, got"):
+    with pytest.raises(TypeError, match="embedder must be a name, callable or have a method encode, got"):
         encoder_of(bad)
 
 

@@ -155,26 +155,26 @@ def _open_array(path: Path) -> "np.ndarray":
     return array
 
 
-def check_not_both(embeddings: object, embedder: Path | None) -> None:
+def check_not_both(embeddings: object, embedder: str | None) -> None:
     """Refuse both embeddings and an embedder."""
     if embeddings and embedder is not None:
         raise bad_option("--embedder", "cannot be used with --embeddings.")
 
 
-def read_embedder(folder: Path | None) -> Any:
-    """Return the embedder in a folder, or None if no folder is given."""
-    if folder is None:
+def read_embedder(name: str | None) -> Any:
+    """Return the embedder of this name or in this folder; None if none is given."""
+    if name is None:
         return None
-    from dropglm.text.embeddings import load_embedder
+    from dropglm.text.encoders import encoder_of
 
-    begin_stage(f"Reading {folder}")
-    return load_embedder(folder)
+    begin_stage(f"Reading {name}")
+    return encoder_of(name)
 
 
 def model_and_embeddings(
-    model: Path, embeddings: Path | None, embedder: Path | None, *, trust: bool
+    model: Path, embeddings: Path | None, embedder: str | None, *, trust: bool
 ) -> "tuple[FittedTextModel, EmbeddingRows]":
-    """Return the model in a file, with its embedder if a folder is given, and the embeddings of texts."""
+    """Return the model in a file, with its embedder if one is named, and the embeddings of texts."""
     from dropglm.text.fitted_model import load_fitted_model
 
     check_not_both(embeddings, embedder)

@@ -150,16 +150,20 @@ Embeddings = Annotated[
     File.READ,
 ]
 Embedder = Annotated[
-    Path | None,
+    str | None,
     MODEL.option(
-        "Folder of a sentence-transformers or model2vec model that computes an embedding of each text."
+        "Encoder that computes an embedding of each text: use (of the extra embeddings), wordllama, "
+        "model2vec:NAME, sentence-transformers:NAME, fastembed:NAME, or the local folder of a "
+        "sentence-transformers or model2vec model."
     ),
     File.READ,
 ]
 Trust = Annotated[
     bool,
     MODEL.option(
-        "Trust the author of the model file: accept any token pattern, and any need of memory.", "--trust"
+        "Trust the author of the model file: accept any token pattern, any need of memory, and "
+        "load the encoder that it names.",
+        "--trust",
     ),
 ]
 Json = Annotated[bool, OUTPUT.option("Write JSON to standard output.", "--json")]

@@ -1,8 +1,8 @@
 """Embeddings of texts beside their n-grams: from an embedder, or computed by the user.
 
-An embedder is an object with a method ``encode``, such as a model of sentence-transformers or model2vec, or a
-callable. Either takes a list of texts and returns an array with one row of numbers per text. A model that was
-trained with embeddings keeps the coefficients, and the fingerprint of the embedder, but not the embedder:
+An embedder, see ``dropglm.text.encoders``, takes a list of texts and returns an array with one row of numbers
+per text. A model that was trained with embeddings keeps the coefficients, and the fingerprint of the
+embedder, but not the embedder:
 
     η = X β + b + (E - m) B
 
@@ -10,23 +10,17 @@ m is the mean embedding of the training texts. So the share of the embedding is 
 split between embedding and intercept has a meaning.
 """
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
-from inspect import signature
-from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.base.errors import InputError, InputTypeError, MissingPackageError
+from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.model_files import LARGEST
 from dropglm.base.progress import Progress
 from dropglm.core.predictions import LogisticPredictions
+from dropglm.text.encoders import encoder_of
 
 BATCH = 256  # texts per call of an embedder, so that there can be a progress bar
 PROBES = ("A lovely film with a great cast.", "The train leaves at seven.", "Version 2.1 of the library")
@@ -40,7 +34,8 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
 
     Parameters
     ----------
-    embedder : callable or object with a method ``encode``
+    embedder : callable, object with a method ``encode``, or str
+        What ``encoder_of`` takes.
     texts : sequence of str
         At least one text.
     shown : bool, default=False
@@ -56,7 +51,7 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
     array([[3., 0.],
            [9., 1.]], dtype=float32)
     """
-    encode = encoder_of(embedder)
+    encode = encoder_of(embedder).encode
     found: np.ndarray | None = None
     with Progress("embeddings", len(texts), shown=shown) as progress:
         for start in range(0, len(texts), BATCH):
@@ -74,33 +69,6 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
     if found is None:
         raise InputError("X is empty; give at least one text.")
     return found
-
-
-def encoder_of(embedder: Any) -> Callable[[list[str]], Any]:
-    """Return the function from texts to embeddings, without a progress bar of its own.
-
-    Examples
-    --------
-    >>> encoder_of("MiniLM-L6")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    dropglm.base.errors.InputTypeError: embedder must be callable or have a method encode, got ...
-    """
-    if isinstance(embedder, (str, bytes, type)):  # strings have a method encode, classes are callable
-        shown = embedder.__name__ if isinstance(embedder, type) else repr(embedder)
-        raise InputTypeError(
-            f"embedder must be callable or have a method encode, got {shown}; load the model first."
-        )
-    # Models of sentence-transformers are also callable, but not with texts.
-    encode = getattr(embedder, "encode", embedder)
-    if not callable(encode):
-        raise InputTypeError(
-            f"embedder must be callable or have a method encode, got {type(embedder).__name__}."
-        )
-    try:
-        has_bar = "show_progress_bar" in signature(encode).parameters
-    except (TypeError, ValueError):  # a function that is not written in Python
-        has_bar = False
-    return partial(encode, show_progress_bar=False) if has_bar else encode
 
 
 def check_embeddings(
@@ -199,9 +167,10 @@ class Fingerprint(NamedTuple):
     @classmethod
     def of(cls, embedder: Any, dimension: int | None = None) -> Self:
         """Return the fingerprint of an embedder; the dimension is that of its embeddings, if known."""
-        name = _name_of(embedder)
+        encoder = encoder_of(embedder)
+        name = encoder.name
         try:
-            probes = as_array(encoder_of(embedder)(list(PROBES)))
+            probes = as_array(encoder.encode(list(PROBES)))
             probes = np.clip(np.nan_to_num(probes), -LARGEST, LARGEST)
         except LookupError:  # a table of texts with their embeddings
             if dimension is None:
@@ -244,12 +213,6 @@ class Fingerprint(NamedTuple):
         if probes is not None and probes.shape != (len(PROBES), dimension):
             raise InputError("the fingerprint of the embedder is not valid")
         return cls(dimension, name, probes)
-
-
-def _name_of(embedder: Any) -> str:
-    """Return the embedder's name: its attribute ``name``, or that of the function or of the class."""
-    names = (getattr(embedder, attribute, None) for attribute in ("name", "__name__"))
-    return next((name for name in names if isinstance(name, str)), type(embedder).__name__)
 
 
 class Scaling(NamedTuple):
@@ -380,86 +343,3 @@ def _missing(known: Fingerprint) -> str:
         f"The model needs its embedder {known.name}, which model files do not contain; set embedder when "
         "loading the model, or pass embeddings."
     )
-
-
-class FolderEmbedder:
-    """An embedder that was read from a folder; its name is that of the folder."""
-
-    def __init__(self, name: str, model: Any) -> None:
-        self.name, self.model = name, model
-
-    def encode(self, texts: list[str]) -> Any:
-        """Return the embeddings of the texts."""
-        return encoder_of(self.model)(texts)
-
-
-# The modules that can read a folder, and how.
-READERS: dict[str, Callable[[str], Any]] = {
-    "model2vec": lambda folder: import_module("model2vec").StaticModel.from_pretrained(folder),
-    "sentence_transformers": lambda folder: import_module("sentence_transformers").SentenceTransformer(
-        folder, local_files_only=True
-    ),
-}
-
-
-def load_embedder(folder: str | PathLike[str]) -> FolderEmbedder:
-    """Read an embedder from a local folder.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        A folder that ``SentenceTransformer.save_pretrained`` or model2vec's ``StaticModel.save_pretrained``
-        wrote, or a copy of a repository of such a model.
-
-    Returns
-    -------
-    FolderEmbedder
-        An object with ``encode`` and ``name``.
-
-    Raises
-    ------
-    ImportError
-        If the package that can read the folder is not installed.
-    ValueError
-        If this is not such a folder.
-
-    Examples
-    --------
-    >>> load_embedder("no/such/folder")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    dropglm.base.errors.InputError: no/such/folder is not a folder; name that of a ...
-    """
-    path = Path(folder)
-    kind = "sentence-transformers or model2vec"
-    if not path.is_dir():
-        raise InputError(f"{path} is not a folder; name that of a {kind} model.")
-    modules, config = (_json(path / name) for name in ("modules.json", "config.json"))
-    if modules is None and config is None:
-        raise InputError(f"{path} has no modules.json or config.json, so it is not a {kind} model.")
-    # Both packages can read static models; only sentence-transformers reads others.
-    static = "StaticEmbedding" in json.dumps(modules) or "model2vec" in json.dumps(config)
-    able = ("model2vec", "sentence_transformers") if static else ("sentence_transformers",)
-    installed = [module for module in able if find_spec(module) is not None]
-    if not installed:
-        first, *others = (module.replace("_", "-") for module in able)
-        needed = " or ".join((first, *others))
-        raise MissingPackageError(
-            f"The embedder {path} needs {needed}; install it with: pip install {first}."
-        )
-    reader = installed[0]
-    try:
-        model = READERS[reader](str(path))
-    except Exception as error:  # of any type, from a package that we do not know
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise InputError(f"{reader} cannot read the embedder {path}: {reason}.") from error
-    return FolderEmbedder(path.resolve().name, model)
-
-
-def _json(path: Path) -> Any:
-    """Return the content of a JSON file; None if there is none."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from None

@@ -19,6 +19,7 @@ from dropglm.base.model_files import Record
 from dropglm.core.predictions import FittedLogistic, LogisticPredictions
 from dropglm.text.characters import CharacterHead
 from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, refuse_embeddings
+from dropglm.text.encoders import is_named
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
 from dropglm.text.ngrams.analysis import check_texts
@@ -382,7 +383,7 @@ class FittedTextModel(AnyTextModel):
         Settings of the classifier, with which it would be fitted again.
     text_column_, label_column_ : str or None
         The columns of the table that the model was trained on; None if they are not known.
-    embedder : callable, object with a method ``encode`` or None
+    embedder : callable, object with a method ``encode``, str or None
         What computes embeddings.
     n_jobs, verbose : int
         Number of threads, and whether to show progress.
@@ -467,12 +468,18 @@ class FittedTextModel(AnyTextModel):
         model.coef_[:, columns] += np.divide(own, values, out=np.zeros_like(own), where=values > 0.0)
         return model
 
-    def with_embedder(self, embedder: Any) -> Self:
-        """Give the model its embedder back, after checking that it is the same; None leaves it without."""
+    def with_embedder(self, embedder: Any, *, trust: bool = False) -> Self:
+        """Give the model its embedder back, after checking that it is the same.
+
+        None means the encoder that the file names, which is loaded by the first prediction, if the weights
+        are in an installed package or the file's author is trusted; otherwise the model is left without.
+        """
         if self.head is None:
             refuse_embeddings(embedder)
         elif embedder is not None:
             self.head.check(embedder)
+        elif is_named(self.head.fingerprint.name, in_package=not trust):
+            embedder = self.head.fingerprint.name
         self.embedder = embedder
         return self
 
@@ -544,8 +551,8 @@ def load_fitted_model(
     ----------
     path : str or path-like
         A model file.
-    embedder : callable or object with a method ``encode``, default=None
-        The embedder that the model was trained with.
+    embedder : callable, object with a method ``encode``, str or None, default=None
+        The embedder that the model was trained with; see ``load_model``.
     trust : bool, default=False
         Whether to open a file that is safe only if you trust its author; see ``load_model``.
     contents : mapping of str to Record
@@ -578,4 +585,4 @@ def load_fitted_model(
             from dropglm.text.online_text_model import OnlineTextModel
 
             model = OnlineTextModel.from_state(state)
-    return model.with_embedder(embedder)
+    return model.with_embedder(embedder, trust=trust)

@@ -132,7 +132,7 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         ----------
         path : str or path-like
             The model file.
-        embedder : callable or object with a method ``encode``, default=None
+        embedder : callable, object with a method ``encode``, str or None, default=None
             The embedder that the model was trained with; see ``load_model``.
         trust : bool, default=False
             Whether to open a file that is safe only if you trust its author; see ``load_model``.
@@ -203,13 +203,16 @@ def load_model(path: str | PathLike[str], embedder: Any = None, *, trust: bool =
     ----------
     path : str or path-like
         A file that ``save_model``, ``TextClassifier.save`` or ``OnlineTextClassifier.save`` wrote.
-    embedder : callable or object with a method ``encode``, default=None
+    embedder : callable, object with a method ``encode``, str or None, default=None
         The embedder that the model was trained with, since files do not contain it. You can also set it
-        later, with ``set_params(embedder=...)``, or pass embeddings to ``predict``.
+        later, with ``set_params(embedder=...)``, or pass embeddings to ``predict``. None means the encoder
+        "use" or "wordllama", if the model was trained with one of them; it is loaded by the first
+        prediction.
     trust : bool, default=False
         Whether to open a file that is safe only if you trust its author: one whose ``token_pattern`` is more
         than classes of characters and their repetition, which can take any time to find in a text, or one
-        that needs far more memory than its own size.
+        that needs far more memory than its own size. Another named encoder of the file, such as
+        "model2vec:NAME", is then loaded as well.
 
     Returns
     -------

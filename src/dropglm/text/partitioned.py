@@ -35,7 +35,8 @@ from dropglm.text.blocks_beside_ngrams import (
 )
 from dropglm.text.characters import within_budget
 from dropglm.text.copies import TextGroups, copy_keys
-from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
+from dropglm.text.embeddings import Scaling, check_embeddings, embed
+from dropglm.text.encoders import encoder_of
 from dropglm.text.labels import check_text_labels
 from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.features import column_totals
