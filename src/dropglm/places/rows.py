@@ -411,9 +411,10 @@ class RowsInMemory(TrainingRows):
 
     def gram(self, block: int) -> np.ndarray:
         """Return Σ_i w_i x_i x_iᵀ over all rows of a dense block."""
-        labeled, unlabeled = self.data.X.blocks[block], self.data.X_unlabeled.blocks[block]
-        both = (labeled, self.weights(None)), (unlabeled, self.data.unlabeled_weights)
-        return sum((weighted_gram(to_host(Z), weights) for Z, weights in both), np.float64(0.0))
+        data = self.data
+        assert data.unlabeled_weights is not None
+        labeled = weighted_gram(to_host(data.X.blocks[block]), self.weights(None))
+        return labeled + weighted_gram(to_host(data.X_unlabeled.blocks[block]), data.unlabeled_weights)
 
 
 def weighted_gram(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -7,9 +7,11 @@ p = softmax(η) are the predicted labels of unlabelled rows. A few labels say li
 the model's predictions for thousands of rows, right more often than not, show which class each feature
 belongs to. t and c are found as in ``blend``, from held-out rows: the model of every fold predicts its own
 labels, which its held-out rows have not influenced. All terms are linear in the features, so the model stays
-linear. What naive Bayes is to counts, discriminant analysis is to dense features such as embeddings: its
-rounds follow, one block after the other. The rounds of each end when the loss of held-out rows grows by more than its standard error, or when they have
+linear. The rounds end when the loss of held-out rows grows by more than its standard error, or when they have
 come to a fixed point, where held-out rows cannot tell the next round from the last.
+
+What naive Bayes is to counts, discriminant analysis is to dense features such as embeddings: the rounds of
+each such block follow.
 """
 
 from abc import ABC, abstractmethod
@@ -205,7 +207,7 @@ class GenerativeRounds(ABC):
         """Return r, (d', K) or (d', 1) for two classes, and b of ν = X r + b, given the sums by class."""
 
     def run(self, count: int, start: Predictor) -> tuple[list[Blend], Predictor]:
-        """Return the blends of at most ``count`` rounds, and at most ``MAX_ROUNDS``, and what they lead to."""
+        """Return the blends of at most ``count`` rounds, or ``MAX_ROUNDS``, and what they lead to."""
         blends: list[Blend] = []
         now, losses = start, losses_of(start.eta, self.y)
         for _ in range(min(count, MAX_ROUNDS)):
@@ -285,7 +287,7 @@ class DiscriminantRounds(GenerativeRounds):
 
         ν_k = x S⁻¹ μ_k - ½ μ_k S⁻¹ μ_k,    S = (G - Σ_k n_k μ_k μ_kᵀ) / N + ρ I
 
-    μ_k and n_k are the means and weights of the classes, G = Σ_i w_i x_i x_iᵀ, and N its total weight. The
+    μ_k and n_k are the means and weights of the classes, N the sum of these, and G = Σ_i w_i x_i x_iᵀ. The
     covariance needs no labels but those of the means, and G is that of all rows, also in the fits to a fold;
     so S is positive definite.
     """
@@ -294,17 +296,15 @@ class DiscriminantRounds(GenerativeRounds):
     priors = Priors(ROUND_PRIOR, ROUND_PRIOR._replace(smallest=0.0))
 
     @cached_property
-    def gram(self) -> tuple[np.ndarray, float]:
-        """G and N."""
-        data = self.rows.data
-        return self.rows.gram(self.block), float(self.rows.weights(None).sum() + data.unlabeled_weights.sum())
+    def gram(self) -> np.ndarray:
+        """G, of shape (d, d)."""
+        return self.rows.gram(self.block)
 
     def term(self, totals: ClassTotals) -> Coefficients:
         """Return the coefficients of all classes, or the difference of two."""
-        G, N = self.gram
         n = np.maximum(totals.weights, np.finfo(float).tiny)
         means = totals.features / n
-        S = (G - (totals.features @ means.T)) / N
+        S = (self.gram - totals.features @ means.T) / totals.weights.sum()
         S[np.diag_indices_from(S)] += RIDGE * np.trace(S) / len(S)
         r = np.linalg.solve(S, means)
         b = -0.5 * np.sum(means * r, axis=0)

@@ -56,6 +56,11 @@ class Encoder:
             has_bar = False
         return encode(texts, show_progress_bar=False) if has_bar else encode(texts)
 
+    @property
+    def members(self) -> "tuple[Encoder, ...]":
+        """The encoders whose embeddings are side by side; usually the encoder itself."""
+        return self.model.members if isinstance(self.model, SideBySide) else (self,)
+
     def __reduce__(self) -> Any:
         """Pickle the name instead of the weights, so that another process loads its own encoder."""
         if self.version is not None:
@@ -63,12 +68,25 @@ class Encoder:
         return Encoder, (self.name, self.model)
 
 
+class SideBySide(NamedTuple):
+    """Several encoders: the embeddings of a text are one row."""
+
+    members: tuple[Encoder, ...]
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Return the embeddings of the texts."""
+        return np.hstack([np.asarray(one.encode(texts)) for one in self.members])
+
+
+BESIDE = " + "  # between the names of several encoders
+
+
 def encoder_of(embedder: Any) -> Encoder:
     """Return the encoder that an embedder stands for; one that is named is loaded once per process.
 
     Parameters
     ----------
-    embedder : callable, object with a method ``encode``, or str
+    embedder : callable, object with a method ``encode``, str, or a list or tuple of these
         A string is what ``load_embedder`` takes.
 
     Returns
@@ -87,6 +105,9 @@ def encoder_of(embedder: Any) -> Encoder:
         return embedder
     if isinstance(embedder, str):
         return _load_once(embedder if is_named(embedder) else os.path.abspath(_checked_folder(embedder)))
+    if isinstance(embedder, (list, tuple)) and embedder:
+        members = tuple(encoder_of(one) for one in embedder)
+        return Encoder(BESIDE.join(one.name for one in members), SideBySide(members))
     kind = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
     # Bytes may have a method, but not one for texts, and classes are callable.
     if isinstance(embedder, (bytes, type)) or not callable(getattr(embedder, "encode", embedder)):
