@@ -53,6 +53,7 @@ from dropglm.experiments.results import ACCURACY, LOG_LOSS, MACRO_F1, Lines, Sco
 from dropglm.experiments.texts import MAX_TEST, Load, Split, count_classes
 from dropglm.plots.pages import COLORS, INK, ResultTable
 from dropglm.text import TextClassifier
+from dropglm.text.embeddings import embed
 
 USE, WORDLLAMA, NOISE = "use", "wordllama", "noise"
 NOISE_DIMENSION = 512  # numbers per text, as many as those of the Universal Sentence Encoder
@@ -126,8 +127,8 @@ class Remembered:
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Encode texts that will be asked for; forget others if there are too many."""
-        wanted = set(texts)
-        if len(self._known.keys() | wanted) > MOST_TEXTS:
+        wanted = dict.fromkeys(texts)  # in their order, so that batches are the same in every run
+        if len(self._known.keys() | wanted.keys()) > MOST_TEXTS:
             self._known = {text: found for text, found in self._known.items() if text in wanted}
         self._learn(wanted)
 
@@ -139,7 +140,7 @@ class Remembered:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             start = time.perf_counter()
-            rows = np.asarray(self._encode(new), np.float32)
+            rows = embed(self._encode, new)
             seconds = (time.perf_counter() - start) / len(new)
             self._known.update((text, Encoded(row, seconds)) for text, row in zip(new, rows, strict=True))
 
@@ -362,20 +363,20 @@ class Encoders(Experiment):
         ]
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
-        """Draw accuracy and log loss against the number of labels, and accuracy by set."""
-        figures = {}
+        """Draw mean accuracy and log loss against the number of labels, then accuracy by set."""
+        means, by_data = {}, {}
         for kind, own in _kinds(lines).items():
             sets, seeds = own.by("data"), own.count_seeds()
             over = f"{len(sets)} data sets and {seeds}, at numbers of labels that all of them have"
             if len(sets) > 1:
-                figures[f"{kind}Means over {over}; bars are standard errors."] = [
+                means[f"{kind}Means over {over}; bars are standard errors."] = [
                     draw_means("Mean accuracy", ACCURACY, own, DRAWN),
                     draw_means("Mean log loss", LOG_LOSS, own, DRAWN),
                 ]
-            figures[f"{kind}Accuracy by data set, mean over {seeds}; bars are standard errors."] = [
+            by_data[f"{kind}Accuracy by data set, mean over {seeds}; bars are standard errors."] = [
                 draw_means(name, ACCURACY, on, DRAWN) for name, on in sets.items()
             ]
-        return figures
+        return means | by_data
 
 
 def per_class_counts(data: str, labels: Sequence[int] = PER_CLASS) -> list[int]:
