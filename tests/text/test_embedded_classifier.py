@@ -263,7 +263,7 @@ def test_bad_embeddings_are_refused_by_predictions():
         model.predict([], E[:0])
     with pytest.raises(ValueError, match="embeddings has 4 numbers per text, but the embedder gives 1"):
         model.set_params(embedder=lambda texts: np.ones((len(texts), 1))).fit(X, y, embeddings=E)
-    with pytest.raises(ValueError, match="embedder 'MiniLM' is unknown; known: .*, or a local folder"):
+    with pytest.raises(ValueError, match=r"embedder 'MiniLM' is unknown; known: .*, or a local folder"):
         TextClassifier(embedder="MiniLM").fit(X, y)
     with pytest.raises(ValueError, match="trained with embeddings, which an online model cannot use"):
         OnlineTextClassifier().start_from(clone(model).set_params(embedder=None).fit(X, y, embeddings=E))
