@@ -118,6 +118,7 @@ class EmbeddingCache:
         self._use(store)
 
     def _prepare(self, file: sqlite3.Connection) -> None:
+        file.execute("PRAGMA page_size = 32768")  # of a new file; a page of 4,096 bytes has room for one row
         with suppress(sqlite3.OperationalError):  # another process is doing it
             file.execute("PRAGMA journal_mode = WAL")
         file.execute("BEGIN IMMEDIATE")
