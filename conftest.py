@@ -1,4 +1,4 @@
-"""Settings for all tests and doctests: draw without a screen, close every figure, and hear Ctrl-C."""
+"""Settings for all tests and doctests: no screen, no cache of embeddings, no open figures, and Ctrl-C."""
 
 import os
 import signal
@@ -7,6 +7,7 @@ import sys
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ["DROPGLM_EMBEDDING_CACHE"] = "0"  # tests of the cache set their own folder
 
 # A shell lets the jobs in the background of a script ignore Ctrl-C, and their children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

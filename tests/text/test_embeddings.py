@@ -57,6 +57,12 @@ def test_every_text_is_encoded_once_and_in_batches():
     assert [text for batch in encoder.calls for text in batch] == texts
 
 
+def test_copies_are_encoded_once():
+    encoder, texts = Encoder(), ["one", "seven", "one", "three", "seven", "one"]
+    np.testing.assert_array_equal(embed(encoder, texts), lengths(texts))
+    assert encoder.calls == [["one", "seven", "three"]]
+
+
 @pytest.mark.parametrize(
     "convert",
     [
@@ -107,8 +113,9 @@ def test_bad_embeddings_give_one_sentence(returned, message, by_embedder):
 
 
 def test_an_embedder_must_not_change_its_dimension():
+    texts = [str(n) for n in range(BATCH + 1)]
     with pytest.raises(ValueError, match="returned 257 numbers per text after it had returned 256"):
-        embed(lambda texts: np.ones((len(texts), 256 if len(texts) == BATCH else 257)), ["x"] * (BATCH + 1))
+        embed(lambda some: np.ones((len(some), 256 if len(some) == BATCH else 257)), texts)
 
 
 @pytest.mark.parametrize("bad", [b"x", Encoder, 3, None], ids=repr)

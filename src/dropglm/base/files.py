@@ -149,3 +149,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def _error(number: int, path: str | os.PathLike[str]) -> OSError:
     return OSError(number, os.strerror(number), os.fspath(path))
+
+
+def user_cache() -> Path:
+    """Return the folder for files of this user that can be made again."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    return Path(base) / "dropglm"

@@ -12,7 +12,9 @@ split between embedding and intercept has a meaning.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,9 +22,13 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.model_files import LARGEST
 from dropglm.base.progress import Progress
 from dropglm.core.predictions import LogisticPredictions
-from dropglm.text.encoders import encoder_of
+from dropglm.text.encoders import Encoder, encoder_of
+
+if TYPE_CHECKING:
+    from dropglm.text.embedding_cache import EmbeddingCache
 
 BATCH = 256  # texts per call of an embedder, so that there can be a progress bar
+FEWEST = 32  # distinct texts for which the cache is used; fewer are encoded as soon as they are found
 PROBES = ("A lovely film with a great cast.", "The train leaves at seven.", "Version 2.1 of the library")
 # Largest distance of two embeddings of the same text, relative to their length. Half precision moves them by
 # about 0.001; unrelated models differ by more than 1.
@@ -30,7 +36,9 @@ TOLERANCE = 0.1
 
 
 def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.ndarray:
-    """Return the embeddings of the texts; each text is passed to the embedder once.
+    """Return the embeddings of the texts; each distinct text is passed to the embedder once.
+
+    Embeddings of encoders that are loaded by name are kept on disk, see ``dropglm.text.embedding_cache``.
 
     Parameters
     ----------
@@ -51,27 +59,58 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
     array([[3., 0.],
            [9., 1.]], dtype=float32)
     """
+    if not len(texts):
+        raise InputError("X is empty; give at least one text.")
     encoder = encoder_of(embedder)
     if len(encoder.members) > 1:
         return np.hstack([embed(one, texts, shown=shown) for one in encoder.members])
-    encode = encoder.encode
-    found: np.ndarray | None = None
-    with Progress("embeddings", len(texts), shown=shown) as progress:
-        for start in range(0, len(texts), BATCH):
-            batch = list(texts[start : start + BATCH])
-            rows = check_embeddings(encode(batch), len(batch), of_embedder=True)
+    places: dict[str, int] = {}
+    numbers = [places.setdefault(text, len(places)) for text in texts]
+    distinct = list(places)
+    found, missing = None, np.arange(len(distinct))
+    cache = _cache_of(encoder) if len(distinct) >= FEWEST else None
+    if cache is not None:
+        found, is_known = cache.read(distinct)
+        missing = np.flatnonzero(~is_known)
+    with Progress("embeddings", len(missing), shown=shown and len(missing) > 0) as progress:
+        for start in range(0, len(missing), BATCH):
+            chosen = missing[start : start + BATCH]
+            batch = [distinct[number] for number in chosen]
+            rows = check_embeddings(encoder.encode(batch), len(batch), of_embedder=True)
             if found is None:
-                found = np.empty((len(texts), rows.shape[1]), np.float32)
+                found = np.empty((len(distinct), rows.shape[1]), np.float32)
             if rows.shape[1] != found.shape[1]:
                 raise InputError(
                     f"The embedder returned {rows.shape[1]} numbers per text after it had returned "
                     f"{found.shape[1]}."
                 )
-            found[start : start + len(batch)] = rows
+            found[chosen] = rows
+            if cache is not None:
+                cache.add(batch, rows)
             progress.advance(len(batch))
-    if found is None:
-        raise InputError("X is empty; give at least one text.")
-    return found
+    assert found is not None
+    return found if len(distinct) == len(texts) else found[numbers]
+
+
+def _cache_of(encoder: Encoder) -> "EmbeddingCache | None":
+    """Return where embeddings of the encoder are kept; None if they are not.
+
+    Only those of encoders that were loaded by name are kept, since nothing identifies others.
+    """
+    if encoder.version is None:
+        return None
+    from dropglm.text.embedding_cache import cache_file
+
+    path = cache_file(encoder.name, encoder.version)
+    return None if path is None else _opened_cache(encoder, path)
+
+
+@lru_cache(maxsize=8)
+def _opened_cache(encoder: Encoder, path: Path) -> "EmbeddingCache":
+    from dropglm.text.embedding_cache import EmbeddingCache, size_limit
+
+    probes = check_embeddings(encoder.encode(list(PROBES)), len(PROBES), of_embedder=True)
+    return EmbeddingCache(path, probes, size_limit())
 
 
 def embedding_widths(embedder: Any) -> list[int] | None:

@@ -156,7 +156,7 @@ class _OnAllCores:
         from threadpoolctl import threadpool_limits
 
         threads = in_team(core_count())
-        size = max(16, -(-len(texts) // threads))
+        size = max(16, len(texts) // (4 * threads))  # so that no thread waits long for the others
         pieces = [texts[start : start + size] for start in range(0, len(texts), size)]
         with self._lock, threadpool_limits(1, "blas"):  # the limit is that of the process
             return np.concatenate(each(self._encode, pieces, threads))

@@ -35,6 +35,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dropglm.base.errors import InputError
+from dropglm.base.files import user_cache
 
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -365,16 +366,10 @@ def page_token(purpose: str, folder: Path | None = None) -> str:
     (True, False)
     """
     try:
-        key = _key((folder or _user_cache()) / "page-key")
+        key = _key((folder or user_cache()) / "page-key")
     except OSError:
         key = secrets.token_bytes(KEY_BYTES)
     return hmac.new(key, purpose.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[: 2 * KEY_BYTES]
-
-
-def _user_cache() -> Path:
-    """Return the folder for files of this user that can be made again."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
-    return Path(base) / "dropglm"
 
 
 def _key(path: Path) -> bytes:
