@@ -325,7 +325,7 @@ def test_several_encoders_are_side_by_side(tmp_path):
     U, _ = some_texts(40, seed=1)
     model = TextClassifier(embedder=[Embedder(), lengths]).fit(X, y, X_unlabeled=U)
     embedding = model.summary_.embedding
-    assert (embedding["dimension"], embedding["name"]) == (7, "Embedder + lengths")
+    assert (embedding["dimension"], embedding["name"]) == (7, "Embedder,lengths")
     assert len(embedding["noise"]) == len(embedding["l2_weight"]) == 2
     assert embedding["l2_weight"][0] == 1.0
     both = np.hstack([Embedder().encode(X), lengths(X)])

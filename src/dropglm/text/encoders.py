@@ -78,7 +78,7 @@ class SideBySide(NamedTuple):
         return np.hstack([np.asarray(one.encode(texts)) for one in self.members])
 
 
-BESIDE = " + "  # between the names of several encoders
+BESIDE = ","  # between the names of several encoders
 
 
 def encoder_of(embedder: Any) -> Encoder:
@@ -87,7 +87,7 @@ def encoder_of(embedder: Any) -> Encoder:
     Parameters
     ----------
     embedder : callable, object with a method ``encode``, str, or a list or tuple of these
-        A string is what ``load_embedder`` takes.
+        A string is what ``load_embedder`` takes, or several of these with commas between them.
 
     Returns
     -------
@@ -103,6 +103,8 @@ def encoder_of(embedder: Any) -> Encoder:
     """
     if isinstance(embedder, Encoder):
         return embedder
+    if isinstance(embedder, str) and BESIDE in embedder and not os.path.isdir(embedder):
+        embedder = embedder.split(BESIDE)
     if isinstance(embedder, str):
         return _load_once(embedder if is_named(embedder) else os.path.abspath(_checked_folder(embedder)))
     if isinstance(embedder, (list, tuple)) and embedder:
@@ -194,8 +196,16 @@ ENCODERS = {
 }
 
 
+INSTALLED_BY_US = "use"  # by the extra ``embeddings``
+
+
+def is_installed(name: str) -> bool:
+    """Return whether the package of a named encoder is installed."""
+    return find_spec(ENCODERS[_key(name)].module) is not None
+
+
 def is_named(given: object, *, in_package: bool = False) -> bool:
-    """Return whether this is the name of an encoder, rather than a folder or an object.
+    """Return whether this is the name of an encoder, or of several, rather than a folder or an object.
 
     With ``in_package``, only names of encoders whose weights are in a package count.
 
@@ -203,11 +213,11 @@ def is_named(given: object, *, in_package: bool = False) -> bool:
     --------
     >>> is_named("use"), is_named("model2vec:minishlab/potion-base-8M"), is_named("models/use")
     (True, True, False)
-    >>> is_named("model2vec:minishlab/potion-base-8M", in_package=True)
-    False
+    >>> is_named("model2vec:minishlab/potion-base-8M", in_package=True), is_named("use,wordllama")
+    (False, True)
     """
-    source = ENCODERS.get(_key(given)) if isinstance(given, str) else None
-    return source is not None and (source.in_package or not in_package)
+    sources = [ENCODERS.get(_key(name)) for name in given.split(BESIDE)] if isinstance(given, str) else [None]
+    return all(source is not None and (source.in_package or not in_package) for source in sources)
 
 
 def _key(name: str) -> str:
@@ -247,6 +257,8 @@ def load_embedder(name: str | PathLike[str]) -> Encoder:
     Traceback (most recent call last):
     dropglm.base.errors.InputError: no/such/folder is not a folder; name that of a ...
     """
+    if isinstance(name, str) and BESIDE in name and is_named(name):
+        return encoder_of(name)
     if not is_named(name):
         return _read_folder(_checked_folder(name))
     name = str(name)
