@@ -267,8 +267,9 @@ def _encoder_hint(
     begin_stage("Trying an encoder")
     settings = model.get_params() | {"embedder": INSTALLED_BY_US, "verbose": 0}
     tried = type(model)(**settings).fit(texts, y, groups=groups)
-    found = tried.summary_.search
-    if not found["score"] > search["score"] + (search["standard_error"] or 0.0):
+    found, shares = tried.summary_.search, search["score_of_shares"]
+    enough = search["score"] + (search["standard_error"] or 0.0)
+    if not found["score"] > (enough if shares is None else max(enough, shares)):
         return None
     name, score = readable_score(found["scoring"], found["score"])
     _, now = readable_score(search["scoring"], search["score"])
