@@ -286,6 +286,10 @@ class Scaling(NamedTuple):
         """Return (E - mean) / size."""
         return np.asarray((E - self.mean) / np.float32(self.size), np.float32)
 
+    def undo(self, scaled: np.ndarray) -> np.ndarray:
+        """Return the rows that were scaled."""
+        return np.asarray(scaled * np.float32(self.size) + self.mean, np.float32)
+
 
 @dataclass(eq=False)
 class EmbeddingHead:
