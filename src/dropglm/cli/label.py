@@ -20,12 +20,15 @@ from dropglm.web import require_server
 
 if TYPE_CHECKING:
     from dropglm.labelling.session import LabellingSession
+    from dropglm.text.encoders import Encoder
     from dropglm.text.fitted_model import FittedTextModel
 
 SUFFIX = ".labels.jsonl"
 # Seconds after which a thread that computes lets another one run. With Python's own 0.005, each of the few
 # changes of threads between a key press and the next text may wait that long.
 SWITCH_INTERVAL = 0.0005
+AUTO, NONE = "auto", "none"
+MOST_TEXTS = 50_000  # that are embedded unless it is asked for; this takes about two minutes of a core
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class LabelOptions:
     )
     model: Path | None = MODEL.field(
         "Model file whose guesses are used while there are few labels.", file=File.READ
+    )
+    embedder: str = MODEL.field(
+        "Encoder that computes an embedding of each text, in the background: auto (use, if it is installed "
+        f"and there are at most {MOST_TEXTS:,} texts), none, or what dropglm train takes.",
+        default=AUTO,
     )
     trust: options.Trust = False
     random_share: float = MODEL.field(
@@ -100,6 +108,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
             delimiter=chosen.delimiter,
         )
         texts, known, n_without = texts_and_labels(source)
+        embedder = embedder_for(chosen.embedder, len(texts))
         start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
         with listen(chosen.host, chosen.port) as listener:
             begin_stage("Preparing the texts")
@@ -111,6 +120,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     classes=names,
                     labels=known,
                     start_from=start_from,
+                    embedder=embedder,
                     random_share=chosen.random_share,
                 ) as session,
             ):
@@ -143,6 +153,15 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     sys.setswitchinterval(before)
                 n_labels = _n_labels(session)
             print(f"{n_labels} in {journal}; run the command again to continue.")
+
+
+def embedder_for(chosen: str, n_texts: int) -> "Encoder | None":
+    """Return the encoder that is chosen, or None; it is loaded when the first text is embedded."""
+    from dropglm.text.encoders import encoder_of, is_installed
+
+    if chosen == AUTO:
+        return encoder_of("use") if n_texts <= MOST_TEXTS and is_installed("use") else None
+    return None if chosen == NONE else encoder_of(chosen)
 
 
 def _n_labels(session: "LabellingSession") -> str:

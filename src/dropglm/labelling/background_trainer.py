@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from dropglm.base import checks
 
 if TYPE_CHECKING:
     from dropglm.labelling.pool import ExplainedTexts, PoolModel, TextPool
@@ -179,6 +181,8 @@ class BackgroundTrainer:
         For each text, the number of the first equal one; only these are asked for.
     start_from : FittedTextModel, TextClassifier, OnlineTextClassifier or None
         A trained classifier to start from.
+    embedder : str, callable, object with a method ``encode`` or None
+        As in ``TextClassifier``. Models use n-grams alone until another thread has embedded all texts.
     n_jobs : int or None
         Number of threads of a fit.
     seed : int or None
@@ -190,6 +194,8 @@ class BackgroundTrainer:
         Whether models can be fitted without delay: features are computed, and functions are compiled.
     problem : str or None
         Why nothing was learnt from the last labels, in a sentence; None if nothing is wrong.
+    n_embedded : int
+        Number of texts that have been embedded.
     """
 
     def __init__(
@@ -200,10 +206,11 @@ class BackgroundTrainer:
         *,
         copy_of: Sequence[int],
         start_from: "AnyTextModel | None" = None,
+        embedder: Any = None,
         n_jobs: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self.is_ready = False
+        self.is_ready, self.n_embedded = False, 0
         self.problem: str | None = None
         self._texts, self._start_from, self._n_jobs = texts, start_from, n_jobs
         self._show, self._show_suspects = show, show_suspects
@@ -214,8 +221,14 @@ class BackgroundTrainer:
         self._checked = -1  # version that was checked last, or is to be checked
         self._is_busy, self._is_closed = True, False
         self._model: PoolModel | None = None
-        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
-        self._thread.start()
+        self._newest: LabelsToLearn | None = None
+        self._embeddings: np.ndarray | None = None  # which the pool does not have yet
+        self._threads = [threading.Thread(target=self._run, name="learner", daemon=True)]
+        if embedder is not None:
+            embed = partial(self._embed, embedder)
+            self._threads.append(threading.Thread(target=embed, name="encoder", daemon=True))
+        for thread in self._threads:
+            thread.start()
         # Python must not end while the thread runs machine code, which would be unloaded: now and then the
         # process crashed.
         atexit.register(self._end)
@@ -227,6 +240,7 @@ class BackgroundTrainer:
 
     def learn(self, lesson: LabelsToLearn) -> None:
         """Learn from these labels next, instead of from those that wait."""
+        self._newest = lesson
         self._ask(self._fit, lesson)
 
     def check(self, lesson: LabelsToLearn) -> None:
@@ -248,8 +262,8 @@ class BackgroundTrainer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the thread has ended."""
-        return not self._thread.is_alive()
+        """Whether all threads have ended."""
+        return not any(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
         """Stop after what is being learnt and wait for that, but not for the features of all texts.
@@ -264,8 +278,9 @@ class BackgroundTrainer:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout)
+        for thread in self._threads:
+            if threading.current_thread() is not thread:
+                thread.join(timeout)
 
     def _run(self) -> None:
         while True:
@@ -286,12 +301,32 @@ class BackgroundTrainer:
 
     def _say(self, error: Exception) -> None:
         """Keep a problem for the page, and write it to standard error unless it was the last one as well."""
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        sentence = f"The model could not be fitted ({reason}); the next label starts another attempt."
+        sentence = f"The model could not be fitted ({_reason(error)}); the next label starts another attempt."
         if sentence != self.problem:
             self.problem = sentence
-            with contextlib.suppress(OSError):
-                print(f"dropglm: {sentence}", file=sys.stderr, flush=True)
+            _report(sentence)
+
+    def _embed(self, embedder: Any) -> None:
+        """Embed all texts, a few at a time, and let the next model use the embeddings."""
+        from dropglm.base.threads import Team
+        from dropglm.text.embeddings import BATCH, embed
+
+        parts = []
+        try:
+            with Team(checks.threads(self._n_jobs)):
+                for start in range(0, len(self._texts), BATCH):
+                    if self._is_closed:
+                        return
+                    parts.append(embed(embedder, self._texts[start : start + BATCH]))
+                    self.n_embedded += len(parts[-1])
+        except Exception as error:
+            _report(f"Models use words only, since texts could not be embedded: {_reason(error)}.")
+            return
+        with self._changed:
+            self._embeddings = np.concatenate(parts)
+            newest = self._newest
+        if newest is not None:
+            self._ask(self._fit, newest)
 
     @cached_property
     def _pool(self) -> "TextPool":
@@ -310,6 +345,10 @@ class BackgroundTrainer:
     def _fit(self, lesson: LabelsToLearn) -> None:
         from dropglm.labelling.pool import choose_texts
 
+        with self._changed:
+            embeddings, self._embeddings = self._embeddings, None
+        if embeddings is not None:
+            self._pool, self._model = self._pool.with_embeddings(embeddings), None
         self._model = model = self._pool.fit(lesson.labels, self._model)
         snapshot = take_snapshot(lesson, model, self._start)
         _ = snapshot.words  # computed here, so that nobody waits for them
@@ -333,3 +372,13 @@ class BackgroundTrainer:
 
         found = look_for_suspicious(self._pool, lesson.labels)
         self._show_suspects(SuspiciousLabels(lesson.version, *found))
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+def _report(sentence: str) -> None:
+    """Write a sentence to standard error."""
+    with contextlib.suppress(OSError):
+        print(f"dropglm: {sentence}", file=sys.stderr, flush=True)

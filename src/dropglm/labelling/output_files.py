@@ -78,7 +78,7 @@ def train_model(
     # optimistic.
     copy_of = session.answers.numbers.copy_of
     rest = [text for text, first in zip(session.texts, copy_of, strict=True) if first not in labels]
-    model = TextClassifier(n_jobs=n_jobs, random_state=0)
+    model = TextClassifier(embedder=session.embedder, n_jobs=n_jobs, random_state=0)
     y = tables.to_classes(tables.class_names(labels.values()))  # those of dropglm train
     model.fit([session.texts[number] for number in labels], y, X_unlabeled=rest or None)
     model.text_column_, model.label_column_ = text_column, label_column

@@ -23,6 +23,7 @@ one (facility location). Texts far from all others, which farthest-first travers
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -37,13 +38,14 @@ from dropglm.core.latent import singular_vectors
 from dropglm.core.predictions import FittedLogistic, all_classes, indicators
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.blend import PRIORS, Blend, predictor_std
+from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, predictor_std
 from dropglm.search.held_out import FOLDS
 from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
 from dropglm.tables import class_names
-from dropglm.text.blocks_beside_ngrams import LATENT_L2_WEIGHTS, LatentPrior
+from dropglm.text.blocks_beside_ngrams import LATENT_L2_WEIGHTS, LatentPrior, with_embeddings
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.copies import copy_keys, first_copies
+from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.analysis import check_texts
@@ -52,6 +54,7 @@ from dropglm.text.training import NGRAM_WEIGHTS, vectorizer_of
 # Other settings are those of TextClassifier with few labels.
 L2 = (0.1, 0.01)
 DROPOUT, L2_WEIGHTS = 0.5, "uniform"
+EMBEDDING_NOISE = 1.0  # standard deviation, relative to the size of the embeddings
 ROUNDS = 2
 # The relative norm of the gradient: the objective is within about 1e-4 of its minimum.
 TOL = 1e-2
@@ -114,7 +117,7 @@ class PoolFit(NamedTuple):
     eta : ndarray of shape (n, K), or (n, 1) for two classes
         Predictors of all texts.
     beta : ndarray of shape (d + k, K) or (d + k, 1)
-        Coefficients of the n-grams and, after them, of the latent features.
+        Coefficients of the n-grams and, after them, of the latent features and of the embeddings.
     intercept : ndarray of shape (K,) or (1,)
     """
 
@@ -135,10 +138,10 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> P
     """Fit the model with given settings; there are at least two classes."""
     model = LogisticRegression(l2=settings.l2, **_fixed_settings(pool, labeled))
     model.fit(pool.features[labeled.rows], labeled.y)
-    ngrams, latent = np.split(model.coef_.T, [pool.X.shape[1]])
+    ngrams, *others = pool._by_block(model.coef_.T)
     eta = pool.design.dot(np.ascontiguousarray(ngrams)) + model.intercept_
-    if len(latent):
-        eta = eta + pool.features.blocks[1] @ latent
+    for block, coef in zip(pool.features.blocks[1:], others, strict=True):
+        eta = eta + block @ coef
     found = PoolFit(eta, model.coef_.T, model.intercept_)
 
     # Naive Bayes of the labelled texts.
@@ -170,7 +173,8 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSetti
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None
     rows = pool.features[labeled.rows], labeled.y
-    search._finish(search._search(*rows, X_unlabeled=unlabeled, priors=PRIORS))
+    priors = PRIORS if pool.scaling is None else PRIORS_BESIDE_OTHERS
+    search._finish(search._search(*rows, X_unlabeled=unlabeled, priors=priors))
     first = Blend(search.scale_, search.naive_bayes_)
     chosen = settings._replace(l2=search.l2_, first=first, rounds=tuple(search.rounds_))
     return chosen, search.cv_probabilities_
@@ -178,10 +182,16 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSetti
 
 def _fixed_settings(pool: "TextPool", labeled: LabeledTexts) -> dict[str, Any]:
     """Return the settings that are not chosen, since a choice takes time: one of those of each kind."""
-    n_latent_blocks = len(pool.features.blocks) - 1
+    embedded = pool.scaling is not None
+    latent = len(pool.features.blocks) - 1 - embedded
+
+    def per_block(of_ngrams: Any, of_latent: float, of_embeddings: float) -> PerBlock:
+        return PerBlock(of_ngrams, *[of_latent] * latent, *[of_embeddings] * embedded)
+
     return {
-        "dropout": PerBlock(DROPOUT, *[0.0] * n_latent_blocks),
-        "l2_weights": PerBlock(L2_WEIGHTS, *[LATENT_L2_WEIGHTS[L2_WEIGHTS]] * n_latent_blocks),
+        "dropout": per_block(DROPOUT, 0.0, 0.0),
+        "noise_std": per_block(0.0, 0.0, EMBEDDING_NOISE / np.sqrt(pool.features.widths[-1])),
+        "l2_weights": per_block(L2_WEIGHTS, LATENT_L2_WEIGHTS[L2_WEIGHTS], 1.0),
         "discount": 0.0,
         "tol": TOL,
         "n_jobs": pool.n_jobs,
@@ -263,8 +273,12 @@ class ExplainedTexts:
         """
         if self.text_model is None:
             return []
-        found = self.text_model.explain(self.texts[number]).contributions[:k]
+        found = self.text_model.explain(self.texts[number], self._embedding(number)).contributions[:k]
         return sorted(((one.ngram, one.weight) for one in found if one.weight), key=lambda one: -one[1])
+
+    def _embedding(self, number: int) -> np.ndarray | None:
+        """Return the embedding of a text that the model is given; None if it needs none."""
+        return None
 
     def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
         """Return the n-grams that speak most for each class, with their weights.
@@ -369,15 +383,22 @@ class PoolModel(ExplainedTexts):
         """The model of the n-grams, which explains predictions; None with fewer than two classes."""
         if self._predictor is None:
             return None
-        pool, d = self.pool, self.pool.X.shape[1]
-        coef, latent = np.split(self._predictor.beta, [d])
-        if len(latent):
+        pool, d, head = self.pool, self.pool.X.shape[1], None
+        coef, *others = pool._by_block(self._predictor.beta)
+        if pool.scaling is not None:
+            own = np.asarray(others.pop().T / pool.scaling.size, np.float32)
+            head = EmbeddingHead(Fingerprint(own.shape[1]), pool.scaling.mean, own)
+        for latent in others:
             ngrams, directions = pool.directions
             coef = coef.copy()
             coef[ngrams] += directions @ latent
         classes, intercept = np.array(self.classes), self._predictor.intercept
         model = FittedLogistic(classes, coef.T, intercept, "multinomial", d)
-        return FittedTextModel(pool.vectorizer, model)
+        return FittedTextModel(pool.vectorizer, model, head=head)
+
+    def _embedding(self, number: int) -> np.ndarray | None:
+        scaling = self.pool.scaling
+        return None if scaling is None else scaling.undo(self.pool.features.blocks[-1][number])
 
     @property
     def coef(self) -> np.ndarray:
@@ -387,23 +408,25 @@ class PoolModel(ExplainedTexts):
         coef = all_classes(self.text_model.model.coef_.T)
         return coef - coef.mean(axis=1, keepdims=True)
 
-    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
+    def predict_proba(self, texts: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Return the probabilities of the classes for texts that need not be in the pool.
 
         Parameters
         ----------
         texts : iterable of str
             Texts.
+        embeddings : array-like of shape (m, k), default=None
+            Their embeddings, if the pool has embeddings.
 
         Returns
         -------
         ndarray of shape (m, K)
             All of them are 1 with fewer than two classes.
         """
-        X = self.pool.vectorizer.transform(texts)
+        texts = check_texts(texts)
         if self.text_model is None:
-            return np.ones((X.shape[0], len(self.classes)))
-        return self.text_model.model.predict_proba(X)
+            return np.ones((len(texts), len(self.classes)))
+        return self.text_model.predict_proba(texts, embeddings)
 
 
 class TextPool:
@@ -431,7 +454,10 @@ class TextPool:
     latent : ndarray of shape (n, k)
         Latent features, scaled so that each row has length 1; rows of texts without known words are 0.
     features : Blocks
-        The n-grams and, unless the texts have too few words, the latent features beside them.
+        The n-grams and, unless the texts have too few words, the latent features beside them; after them the
+        embeddings, of a pool that ``with_embeddings`` returned.
+    scaling : Scaling or None
+        How the embeddings were centred and scaled.
     sample : ndarray of int
         Numbers of the texts, at most 5,000 drawn at random, that settings are chosen with.
 
@@ -468,6 +494,7 @@ class TextPool:
             rows = self.features.blocks[1]
             self._fold_back = prior.blocks[0].fold_back
         self.latent = of_length_one(rows)
+        self.scaling: Scaling | None = None
         self.sample = np.sort(np.random.default_rng(0).permutation(len(self.texts))[:SAMPLE])
 
     @cached_property
@@ -489,6 +516,29 @@ class TextPool:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def with_embeddings(self, embeddings: Any) -> "TextPool":
+        """Return a pool of the same texts whose models also use embeddings.
+
+        Parameters
+        ----------
+        embeddings : array-like of shape (n, k)
+            A row of numbers for each text, such as ``dropglm.text.embeddings.embed`` returns.
+
+        Returns
+        -------
+        TextPool
+            It shares all other features with this one.
+        """
+        E = check_embeddings(embeddings, len(self.texts))
+        pool = copy(self)
+        pool.scaling = Scaling.of(E)
+        pool.features = with_embeddings(self.features, pool.scaling(E))
+        return pool
+
+    def _by_block(self, beta: np.ndarray) -> list[np.ndarray]:
+        """Return the coefficients of each block of features, given those of all."""
+        return np.split(beta, np.cumsum(self.features.widths)[:-1])
 
     def fit(self, labels: Mapping[int, str], start: PoolModel | None = None) -> PoolModel:
         """Fit a model to some labels.

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -158,6 +158,9 @@ class LabellingSession:
         answer in the journal. Copies share one label; if their labels differ, none of them is used.
     start_from : TextClassifier or OnlineTextClassifier, optional
         A trained model whose guesses are used while there are few labels.
+    embedder : str, callable, object with a method ``encode`` or None, default=None
+        Model that computes embeddings of the texts, as in ``TextClassifier``. All texts are embedded in the
+        background; until then, models use n-grams alone.
     random_share : float, default=0.2
         Share of the texts that are drawn at random and not chosen by the model; they give an estimate of the
         accuracy that is not biased by the choice.
@@ -206,6 +209,7 @@ class LabellingSession:
         classes: Iterable[str] = (),
         labels: Mapping[int, str] | None = None,
         start_from: "AnyTextModel | None" = None,
+        embedder: Any = None,
         random_share: float = 0.2,
         n_jobs: int | None = None,
         seed: int | None = None,
@@ -214,7 +218,7 @@ class LabellingSession:
             raise InputError(f"random_share must be a number from 0 to 1, got {random_share!r}.")
         if not len(texts):
             raise InputError("There are no texts to label.")
-        self.texts = texts
+        self.texts, self.embedder = texts, embedder
         self.snapshot: Snapshot | None = None
         self.suspects: SuspiciousLabels | None = None
         self.lock = threading.RLock()  # of all that can be seen; never held while the disk is waited for
@@ -231,6 +235,7 @@ class LabellingSession:
             self._take_suspects,
             copy_of=self.answers.numbers.copy_of,
             start_from=start_from,
+            embedder=embedder,
             n_jobs=threads,
             seed=seed,
         )

@@ -100,10 +100,11 @@ class TextClassifier(TextModel):
         or after 1,000. 0 means none.
     embedder : str, callable, object with a method ``encode`` or None, default=None
         Model that turns a list of texts into an array with one row of numbers per text: "use", the Universal
-        Sentence Encoder of the extra ``embeddings``; another name or a local folder, as in
-        ``load_embedder``; or a ``SentenceTransformer`` or a ``StaticModel`` of model2vec. The embeddings
-        become features beside the n-grams, with Gaussian noise instead of dropout. Each text is embedded once
-        per fit, and embeddings of a named encoder are kept on disk.
+        Sentence Encoder of the extra ``embeddings``; "wordllama", "model2vec:NAME",
+        "sentence-transformers:NAME" or "fastembed:NAME", if that package is installed; a local folder of such
+        a model; or an object that you have loaded. The embeddings become features beside the n-grams, with
+        Gaussian noise instead of dropout. Each text is embedded once per fit, and embeddings by a named
+        encoder are kept on disk.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; see ``LogisticRegression``.
     cv : int, cross-validation splitter, iterable or None, default=None

@@ -309,6 +309,10 @@ class Scaling(NamedTuple):
         scaled = np.asarray((E - self.mean) / self.by_column, np.float32)
         return np.split(scaled, np.cumsum(self.widths)[:-1], axis=1)
 
+    def undo(self, scaled: np.ndarray) -> np.ndarray:
+        """Return the rows that were scaled."""
+        return np.asarray(scaled * np.float32(self.size) + self.mean, np.float32)
+
 
 @dataclass(eq=False)
 class EmbeddingHead:

@@ -220,6 +220,17 @@ def is_named(given: object, *, in_package: bool = False) -> bool:
     return all(source is not None and (source.in_package or not in_package) for source in sources)
 
 
+def is_installed(name: str) -> bool:
+    """Return whether the package of a named encoder is installed.
+
+    Examples
+    --------
+    >>> is_installed("no-such-encoder")
+    False
+    """
+    return is_named(name) and find_spec(ENCODERS[_key(name)].module) is not None
+
+
 def _key(name: str) -> str:
     """Return the entry of the table for a name."""
     kind, _, model = name.partition(":")

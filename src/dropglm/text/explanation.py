@@ -11,6 +11,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.core.predictions import LogisticPredictions
+from dropglm.text.encoders import is_named
 from dropglm.text.ngrams.tokens import as_written
 
 if TYPE_CHECKING:
@@ -183,10 +184,14 @@ class Contribution(NamedTuple):
 
 
 class EmbeddingContribution(NamedTuple):
-    """The contribution of the embedding of a text; ``weight`` and ``weights`` as in ``Contribution``."""
+    """The contribution of the embedding of a text; ``weight`` and ``weights`` as in ``Contribution``.
+
+    ``name`` is that of the embedder; None if the embeddings were given.
+    """
 
     weight: float
     weights: list[float]
+    name: str | None = None
 
 
 class OutlineRow(NamedTuple):
@@ -315,7 +320,9 @@ class Explanation:
         rows += _group(f"for {self.against}", self.opposing, k)
         rows += _group("punctuation", self.punctuation, min(k, SHOWN_PUNCTUATION))
         if self.embedding is not None:
-            rows.append(OutlineRow(1, "embedding", self.embedding.weight))
+            name = self.embedding.name
+            by = f" by {name}" if is_named(name) else ""
+            rows.append(OutlineRow(1, f"embedding{by}", self.embedding.weight))
         return [*rows, OutlineRow(1, "intercept", self.base_difference)]
 
     def most_probable(self, k: int = SHOWN_CLASSES) -> list[tuple[str, float]]:
@@ -430,7 +437,8 @@ def explain_text(
     if head is not None:
         share = head.predictors(row[-1]).T
         shares = [float(one[0]) for one in weights_by_class(share, model.multi_class_)]
-        embedding = EmbeddingContribution(float(weights_between(share, first, second)[0]), shares)
+        weight, name = float(weights_between(share, first, second)[0]), head.fingerprint.name
+        embedding = EmbeddingContribution(weight, shares, name)
     labels = model.classes_.tolist()
     return Explanation(
         label=labels[first],
