@@ -386,7 +386,7 @@ class PoolModel(ExplainedTexts):
         pool, d, head = self.pool, self.pool.X.shape[1], None
         coef, *others = pool._by_block(self._predictor.beta)
         if pool.scaling is not None:
-            own = np.asarray(others.pop().T / pool.scaling.size, np.float32)
+            own = np.asarray(others.pop().T / pool.scaling.by_column, np.float32)
             head = EmbeddingHead(Fingerprint(own.shape[1]), pool.scaling.mean, own)
         for latent in others:
             ngrams, directions = pool.directions

@@ -310,8 +310,8 @@ class Scaling(NamedTuple):
         return np.split(scaled, np.cumsum(self.widths)[:-1], axis=1)
 
     def undo(self, scaled: np.ndarray) -> np.ndarray:
-        """Return the rows that were scaled."""
-        return np.asarray(scaled * np.float32(self.size) + self.mean, np.float32)
+        """Return the rows that were scaled, given those of all encoders side by side."""
+        return np.asarray(scaled * self.by_column + self.mean, np.float32)
 
 
 @dataclass(eq=False)

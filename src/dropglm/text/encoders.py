@@ -199,11 +199,6 @@ ENCODERS = {
 INSTALLED_BY_US = "use"  # by the extra ``embeddings``
 
 
-def is_installed(name: str) -> bool:
-    """Return whether the package of a named encoder is installed."""
-    return find_spec(ENCODERS[_key(name)].module) is not None
-
-
 def is_named(given: object, *, in_package: bool = False) -> bool:
     """Return whether this is the name of an encoder, or of several, rather than a folder or an object.
 
