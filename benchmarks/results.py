@@ -18,7 +18,8 @@ from benchmarks.markdown import ROOT, fill, table
 from dropglm.experiments import EXPERIMENTS, Experiment, ExperimentRun, comparisons
 from dropglm.experiments.report import ERRORS, describe
 
-PICTURED = {"few-labels": 2, "labelling": 1}  # how many captions are shown with their figures, from the first
+# How many captions are shown with their figures, from the first.
+PICTURED = {"few-labels": 2, "encoders": 2, "labelling": 1}
 
 
 def write(

@@ -2,7 +2,14 @@ import json
 
 import pytest
 
+from dropglm.text import encoders
 from tests.cli.command import dropglm, texts, write_csv
+
+
+@pytest.fixture(autouse=True)
+def without_hints(monkeypatch):
+    """Do not try an encoder after every training: it takes as long as the training itself."""
+    monkeypatch.setattr(encoders, "is_installed", lambda name: False)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from tests.cli.command import GOOD, dropglm, error_of, texts, write_csv
+from dropglm.text import encoders
+from tests.cli.command import GOOD, REST, dropglm, error_of, texts, write_csv
 
 # A stand-in for the package, which is not installed.
 PACKAGE = f"""
@@ -197,3 +198,30 @@ def test_predictions_refuse_other_embeddings(folder, given, computed, place):
     )
     plain = error(place / "m.skops", "--embeddings", "test.npy")
     assert "The model was trained without embeddings, so it cannot use any." in plain
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_train_says_what_the_installed_encoder_would_bring(helps, monkeypatch, tmp_path):
+    """Words of a text say nothing; the encoder knows the class, or nothing either."""
+    rng = np.random.default_rng(0)
+    rows = [(" ".join(rng.choice(REST, 6)) + f" {k}", "ab"[k % 2]) for k in range(60)]
+    write_csv(tmp_path / "t.csv", rows)
+
+    def encode(found):
+        numbers = [int(text.split()[-1]) if text.split()[-1].isdigit() else 0 for text in found]
+        return np.array([[k % 2 if helps else 0.0, 1.0] for k in numbers])
+
+    monkeypatch.setattr(encoders, "is_installed", lambda name: True)
+    monkeypatch.setattr(encoders, "_load_once", lambda name: encoders.Encoder(name, encode))
+    settings = ("train", "t.csv", "--out", "m.skops", "--no-characters")
+    report = json.loads(dropglm(*settings, "--json", cwd=tmp_path))
+    if not helps:
+        assert report["encoder_hint"] is None
+        return
+    hint = report["encoder_hint"]
+    assert hint["accuracy"] > 0.9 > report["search"]["accuracy"]
+    out = dropglm(*settings, cwd=tmp_path)
+    assert "with --embedder use, log loss" in " ".join(out.split())
+    asked = json.loads(dropglm(*settings, "--embedder", "use", "--json", cwd=tmp_path))
+    assert asked["search"]["score"] == hint["score"]
+    assert asked["encoder_hint"] is None

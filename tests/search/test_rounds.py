@@ -15,7 +15,7 @@ from dropglm.core.families import Logistic
 from dropglm.places.rows import Fold, RowsInMemory, TrainingData
 from dropglm.search import naive_bayes, search
 from dropglm.search.blend import Blend, FoldRows
-from dropglm.search.naive_bayes import NaiveBayesRounds
+from dropglm.search.naive_bayes import NaiveBayesRounds, Predictor
 from tests.linear.test_fits import words
 from tests.search.test_blend import fit_blend
 from tests.search.test_blended_search import cross_fitted, predictors, ratios, rows_and_labels
@@ -187,8 +187,8 @@ def test_labels_that_are_held_out_do_not_influence_naive_bayes_of_their_fold(K, 
     found = []
     for labels in (y, np.concatenate([y[:25], rng.permutation(y[25:])])):
         shared = rounds_of(X, labels, U, weights, held_out, K)
-        ratios = shared.ratios([model, model])[0]
-        found.append((ratios, shared.held_out_predictors([ratios])))
+        term = shared.terms([model, model])[0]
+        found.append((term[0], shared.held_out_predictors([term])))
     for one, other in zip(*found, strict=True):
         assert_array_equal(one, other)
     p = softmax(of_all_classes(U @ model[0]), axis=1)
@@ -202,8 +202,8 @@ def test_one_row_of_weight_two_is_two_rows(rng):
     u, model = rng.integers(0, 4, size=30), (rng.normal(size=(X.shape[1], 1)), np.zeros(1))
     weighted = rounds_of(X, y, U, np.ones(40), np.arange(5), 2, unlabeled_weights=u.astype(float))
     twice = rounds_of(X, y, np.repeat(U, u, axis=0), np.ones(40), np.arange(5), 2)
-    one, other = (shared.ratios([model, model])[0] for shared in (weighted, twice))
-    assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+    one, other = (shared.terms([model, model])[0] for shared in (weighted, twice))
+    assert_allclose(one[0], other[0], rtol=1e-12, atol=1e-15)
     assert_allclose(weighted.held_out_predictors([one]), twice.held_out_predictors([other]), rtol=1e-12)
 
 
@@ -276,10 +276,14 @@ def predictors_after_rounds(count, rng):
     model = rng.normal(np.repeat([-0.3, 0.3], 50))[:, None], np.zeros(1)
     shared = rounds_of(X, y, U, np.repeat([1.0, 0.0], 12), np.arange(12, 24), 2)
     etas, models = [np.zeros((12, 1))], [model, model]
-    for one in shared.run(count, etas[0], etas[0], models):
-        r = shared.ratios(models)
-        etas.append(one.blend(etas[-1], shared.held_out_predictors(r[:-1])))
-        models = [one.blend.coefficients(own, ratios) for own, ratios in zip(models, r, strict=True)]
+    blends, last = shared.run(count, Predictor(etas[0], etas[0], models))
+    for blend in blends:
+        terms = shared.terms(models)
+        etas.append(blend(etas[-1], shared.held_out_predictors(terms[:-1])))
+        models = [blend.coefficients(own, term) for own, term in zip(models, terms, strict=True)]
+    assert_array_equal(last.eta, etas[-1])
+    for found, expected in zip(last.models, models, strict=True):
+        assert_array_equal(found[0], expected[0])
     return etas
 
 

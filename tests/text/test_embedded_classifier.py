@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score, cross_validate
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model, save_model
 from dropglm.base import model_files
+from dropglm.text import blocks_beside_ngrams
 from dropglm.text.comparison import compare_with_baseline
 from dropglm.text.embeddings import PROBES
 
@@ -73,15 +74,15 @@ def test_embeddings_given_or_computed_give_the_same_model(trained):
     assert "4 numbers per text from Embedder; noise" in str(model.summary_)
 
 
-def test_the_predictor_is_the_sum_of_the_shares_of_words_and_embedding(trained):
+def test_the_predictor_is_the_sum_of_the_shares_of_words_characters_and_embedding(trained):
     model, X, _ = trained
     E = Embedder().encode(X)
-    words, head = model.model_, model._fitted_model().head
-    sum_of_both = words.decision_function(model.vectorizer_.transform(X)).reshape(len(X), -1)
-    sum_of_both = sum_of_both + (E - head.mean) @ head.coef.T
-    np.testing.assert_allclose(
-        model.decision_function(X).reshape(len(X), -1), sum_of_both, rtol=1e-4, atol=1e-5
-    )
+    words, fitted = model.model_, model._fitted_model()
+    head, characters = fitted.head, fitted.characters
+    total = words.decision_function(model.vectorizer_.transform(X)).reshape(len(X), -1)
+    total = total + (E - head.mean) @ head.coef.T
+    total = total + characters.vectorizer.transform(X) @ characters.coef.T
+    np.testing.assert_allclose(model.decision_function(X).reshape(len(X), -1), total, rtol=1e-4, atol=1e-5)
     assert words.coef_.shape[1] == model.n_features_in_ == len(model.vectorizer_.ngrams_)
     np.testing.assert_allclose(head.mean, E.mean(axis=0), rtol=1e-5)
     assert set(model.top_features(2)) == set(model.classes_)
@@ -311,6 +312,53 @@ def test_grids_of_the_words_are_combined_with_those_of_the_embedding(settings):
     X, y = some_texts(40)
     model = TextClassifier(embedder=Embedder(), l2=0.1, **settings).fit(X, y)
     tried = {(str(one["dropout"]), str(one["l2_weights"])) for one in model.search_.cv_results_["params"]}
-    assert len(tried) == 2
+    assert len(tried) == 2 * 2  # with the embedding and without
     assert isinstance(model.model_.l2_weights, str)
     assert isinstance(model.model_.dropout, float)
+
+
+def lengths(texts):
+    return np.array([[len(text), text.count("e"), 1.0] for text in texts], float)
+
+
+def test_several_encoders_are_side_by_side(tmp_path):
+    X, y = some_texts(60)
+    U, _ = some_texts(40, seed=1)
+    model = TextClassifier(embedder=[Embedder(), lengths]).fit(X, y, X_unlabeled=U)
+    embedding = model.summary_.embedding
+    assert (embedding["dimension"], embedding["name"]) == (7, "Embedder,lengths")
+    assert len(embedding["noise"]) == len(embedding["l2_weight"]) == 2
+    assert embedding["l2_weight"][0] == 1.0
+    both = np.hstack([Embedder().encode(X), lengths(X)])
+    np.testing.assert_allclose(model.predict_proba(X, both), model.predict_proba(X))
+    save_model(model, tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops", embedder=(Embedder(), lengths))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="it gives 4 numbers per text, not 7"):
+        load_model(tmp_path / "model.skops", embedder=Embedder())
+
+
+def test_an_encoder_that_is_left_out_is_not_called(monkeypatch):
+    monkeypatch.setattr(blocks_beside_ngrams, "EMBEDDING_L2_WEIGHTS", (np.inf, np.inf))
+    X, y = some_texts(60)
+    embedder = Embedder()
+    model = TextClassifier(embedder=embedder).fit(X, y)
+    assert model.summary_.embedding["l2_weight"] == [None]
+    assert "4 numbers per text from Embedder; left out" in str(model.summary_)
+    embedder.seen.clear()
+    new, _ = some_texts(20, seed=1)
+    alone = TextClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.predict(new), alone.predict(new))
+    assert not embedder.seen
+
+
+def test_discriminant_analysis_of_unlabelled_texts_is_used_and_reported():
+    X, y = some_texts(24)
+    U, _ = some_texts(300, seed=1)
+    model = TextClassifier(embedder=Embedder()).fit(X, y, X_unlabeled=U)
+    effect = model.summary_.unlabeled_effect
+    assert effect["discriminant_rounds"] > 0
+    assert "of discriminant analysis" in str(model.summary_)
+    with pytest.warns(UserWarning, match="did not improve"):
+        alone = TextClassifier(embedder=Embedder(), rounds=0).fit(X, y, X_unlabeled=U)
+    assert alone.summary_.unlabeled_effect["discriminant_rounds"] == 0

@@ -126,11 +126,15 @@ def test_what_is_not_an_embedder_is_refused(bad):
 
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_scaled_embeddings_have_mean_0_and_root_mean_square_length_1(n, k, seed):
-    E = np.random.default_rng(seed).normal(3.0, 20.0, (n, k)).astype(np.float32)
-    scaled = Scaling.of(E)(E).astype(np.float64)
-    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-5)
+    """Those of each encoder on their own."""
+    E = np.random.default_rng(seed).normal(3.0, 20.0, (n, k + 2)).astype(np.float32)
+    E[:, k:] /= 100.0
+    parts = Scaling.of(E, (k, 2))(E)
+    assert [part.shape for part in parts] == [(n, k), (n, 2)]
     expected = 1.0 if n > 1 else 0.0
-    np.testing.assert_allclose(np.square(scaled).sum(axis=1).mean(), expected, atol=1e-4)
+    for scaled in parts:
+        np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-5)
+        np.testing.assert_allclose(np.square(scaled).sum(axis=1).mean(), expected, atol=1e-4)
 
 
 def test_the_fingerprint_tolerates_other_precision_but_not_other_embedders():

@@ -103,7 +103,7 @@ def test_embeddings_leave_rows_as_they_are(rng):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dropglm.places.rows.TrainingRows._as_held_out", look)
-        TextClassifier(l2=0.1, cv=2).fit(texts, y, embeddings=rng.normal(size=(20, 3)))
+        TextClassifier(l2=0.1, cv=2, characters=None).fit(texts, y, embeddings=rng.normal(size=(20, 3)))
         assert all(one is None for one in scaled)
         scaled.clear()
         TextClassifier(l2=0.1, cv=2, min_df=1).fit(texts, y)

@@ -154,7 +154,7 @@ Embedder = Annotated[
     MODEL.option(
         "Encoder that computes an embedding of each text: use (of the extra embeddings), wordllama, "
         "model2vec:NAME, sentence-transformers:NAME, fastembed:NAME, or the local folder of a "
-        "sentence-transformers or model2vec model."
+        "sentence-transformers or model2vec model; several with commas between them."
     ),
     File.READ,
 ]

@@ -107,12 +107,8 @@ def _train(run: TrainRun) -> None:
         run.refuse({"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
     if options.rounds and not options.naive_bayes:
         run.refuse({"rounds"}, "cannot be used with --no-naive-bayes.")
-    words = options.analyzer == "word" and not (options.embeddings or options.embedder)
-    if options.characters and not (options.tune and options.calibrate and words):
-        run.refuse(
-            {"characters"},
-            "needs words without embeddings, and cannot be used with --no-tune or --no-calibrate.",
-        )
+    if options.characters and not (options.tune and options.calibrate and options.analyzer == "word"):
+        run.refuse({"characters"}, "needs words, and cannot be used with --no-tune or --no-calibrate.")
     if not options.tune:
         run.refuse({"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
         if options.validation is None:
@@ -204,11 +200,14 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
                 fit_seconds=fit_seconds,
                 shown=not options.quiet,
             )
+    hint = _encoder_hint(run, model, texts, y, of_groups)
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
+    lines = [] if measures is None else [("validation", measures.line())]
     run.report(
         model,
-        [] if measures is None else [("validation", measures.line())],
+        [*lines, ("encoder", hint["advice"])] if hint else lines,
+        encoder_hint=hint,
         validation=measures and measures.to_dict(),
         suspicious_labels=None if found is None else suspicious,
         baseline=comparison and comparison.to_dict(),
@@ -243,6 +242,46 @@ def _costs(
     if validation is not None:
         stages.append(("Evaluating", files.PREDICTING * sum(map(len, validation.texts))))
     return [*stages, ("Comparing with tf-idf", comparing)] if baseline else stages
+
+
+# Beyond these, trying an encoder would take more than some seconds.
+MOST_TRIED, MOST_TRIED_CHARACTERS = 1000, 500_000
+
+
+def _encoder_hint(
+    run: TrainRun, model: "TextClassifier", texts: list[str], y: "np.ndarray", groups: list[Any] | None
+) -> dict[str, Any] | None:
+    """Return what the installed encoder would bring, if it would: the scores of the labelled texts alone.
+
+    It is not used unless asked for: predictions would take a hundred times as long and need the package, and
+    there would be no exports.
+    """
+    from dropglm.text.encoders import INSTALLED_BY_US, is_installed
+    from dropglm.text.fitted_model import readable_score
+
+    search, options = model.summary_.search, run.options
+    few = len(texts) <= MOST_TRIED and sum(map(len, texts)) <= MOST_TRIED_CHARACTERS
+    asked = options.embeddings or options.embedder
+    if search is None or asked or not few or not is_installed(INSTALLED_BY_US):
+        return None
+    begin_stage("Trying an encoder")
+    settings = model.get_params() | {"embedder": INSTALLED_BY_US, "verbose": 0}
+    tried = type(model)(**settings).fit(texts, y, groups=groups)
+    found, shares = tried.summary_.search, search["score_of_shares"]
+    enough = search["score"] + (search["standard_error"] or 0.0)
+    if not found["score"] > (enough if shares is None else max(enough, shares)):
+        return None
+    name, score = readable_score(found["scoring"], found["score"])
+    _, now = readable_score(search["scoring"], search["score"])
+    advice = (
+        f"with --embedder {INSTALLED_BY_US}, {name} {score:.4f} instead of {now:.4f}, labelled texts alone"
+    )
+    return {
+        "embedder": INSTALLED_BY_US,
+        "score": found["score"],
+        "accuracy": found["accuracy"],
+        "advice": advice,
+    }
 
 
 def _check_embeddings(options: TrainOptions) -> None:

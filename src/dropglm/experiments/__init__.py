@@ -5,6 +5,7 @@ figures are made from these lines alone. The command ``dropglm reproduce`` runs 
 """
 
 from dropglm.experiments.docstrings import Docstrings
+from dropglm.experiments.encoders import Encoders
 from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun
 from dropglm.experiments.few_labels import FewLabels
 from dropglm.experiments.figures import Figure1a, Figure1b, FigureA1, FigureA2
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "imdb": IMDB(),
     "docstrings": Docstrings(),
     "few-labels": FewLabels(),
+    "encoders": Encoders(),
     "labelling": Labelling(),
     "figure-a1": FigureA1(),
     "figure-a2": FigureA2(),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from dropglm.base.errors import InputError
+from dropglm.base.errors import InputError, UserError
 from dropglm.base.files import FileError, append
 from dropglm.base.progress import Progress
 from dropglm.datasets import DatasetError
@@ -25,6 +25,10 @@ from dropglm.plots.pages import ResultTable
 
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 MEASURED: dict[str, Any] = {"result": dict, "seconds": (int, float), "versions": dict}
+
+
+class MissingMethodError(UserError):
+    """A method that needs a package that is not installed; the message is a sentence that says so."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class PlannedFit:
         Everything else that the result depends on. A stored result is used again only if all of this is
         equal, so that results of a quick run are never taken for those of a full one.
     load : callable
-        Returns the data. If it raises ``DatasetError`` or ``ImportError``, the fit is skipped with a message.
+        Returns the data. If it raises ``DatasetError`` or ``ImportError``, all fits to these data are skipped
+        with a message; if it raises ``MissingMethodError``, all fits of the method.
     measure : callable
         Takes the data and returns the result, a mapping that can be stored as JSON.
     cost : float
@@ -285,24 +290,26 @@ class ExperimentRun:
         progress : Progress, optional
             Updated after each fit; may cover several experiments.
         tell : callable, default=print
-            Called with one sentence for each data set that is not available. Its fits are skipped.
+            Called with one sentence for each data set that is not available, and for each package that a
+            method needs. Their fits are skipped.
         """
         fits = self.missing
         progress = progress or Progress("fits", costs=[fit.cost for fit in fits], shown=False)
         unavailable: set[str] = set()
         reported: set[str] = set()  # several feature matrices may come from one data set
         for fit in fits:
-            if fit.data in unavailable:
+            if {fit.data, fit.method} & unavailable:
                 progress.skip_step(fit.cost)
                 continue
             progress.start_step(f"{self.name}: {fit.data}, {fit.method}, seed {fit.seed}", fit.cost)
             try:
                 data = fit.load()
-            except (DatasetError, ImportError) as error:
+            except (DatasetError, ImportError, MissingMethodError) as error:
                 progress.skip_step(fit.cost)
-                unavailable.add(fit.data)
+                method = isinstance(error, MissingMethodError)
+                unavailable.add(fit.method if method else fit.data)
                 if str(error) not in reported:
-                    tell(f"{fit.data} is skipped: {error}")
+                    tell(str(error) if method else f"{fit.data} is skipped: {error}")
                 reported.add(str(error))
                 continue
             start = time.perf_counter()

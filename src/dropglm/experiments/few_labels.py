@@ -65,6 +65,7 @@ WITHOUT_LABEL = -1
 MIN_DF = 2  # texts; words that occur in one text only link it to no other
 
 AnyMatrix = Any  # a dense or sparse matrix
+Styles = Mapping[str, tuple[str, str]]  # the colour and the line style of methods
 
 
 @dataclass(frozen=True)
@@ -228,13 +229,13 @@ def self_training(
 ) -> OnAllTexts:
     """Return logistic regression on tf-idf or LSA that adds its own confident predictions to the labels."""
     features = _tfidf_of_all(**words) if components is None else _lsa_features(components, seed, **words)
-    return OnAllTexts(features, partial(_train_itself, seed=seed, Cs=Cs, threshold=threshold))
+    return OnAllTexts(features, partial(train_itself, seed=seed, Cs=Cs, threshold=threshold))
 
 
 def lsa(y: np.ndarray, seed: int, *, Cs: int, components: int, **words: Any) -> OnAllTexts:
     """Return logistic regression on latent semantic analysis of the tf-idf of all texts."""
     features = _lsa_features(components, seed, **words)
-    return OnAllTexts(features, lambda X, y, U: _logistic_cv(y, seed, Cs).fit(X, y))
+    return OnAllTexts(features, lambda X, y, U: logistic_cv(y, seed, Cs).fit(X, y))
 
 
 def em_naive_bayes(
@@ -269,13 +270,14 @@ def _lsa_features(components: int, seed: int, **words: Any) -> Any:
     )
 
 
-def _logistic_cv(y: np.ndarray, seed: int, Cs: int) -> Any:
+def logistic_cv(y: np.ndarray, seed: int, Cs: int) -> Any:
+    """Return scikit-learn's logistic regression, with C by log loss in shuffled folds."""
     return tfidf_baseline(y, Cs=Cs, random_state=seed)[-1]
 
 
-def _train_itself(X: AnyMatrix, y: np.ndarray, U: AnyMatrix, *, seed: int, Cs: int, threshold: float) -> Any:
+def train_itself(X: AnyMatrix, y: np.ndarray, U: AnyMatrix, *, seed: int, Cs: int, threshold: float) -> Any:
     """Fit self-training with the C that cross-validation on the labelled rows chooses."""
-    C = float(np.ravel(_logistic_cv(y, seed, Cs).fit(X, y).C_)[0])
+    C = float(np.ravel(logistic_cv(y, seed, Cs).fit(X, y).C_)[0])
     model = SelfTrainingClassifier(SklearnLogisticRegression(C=C, max_iter=1000), threshold=threshold)
     rows = sparse.vstack([X, U], format="csr") if sparse.issparse(X) else np.vstack([X, U])
     return model.fit(rows, np.concatenate([y, np.full(U.shape[0], WITHOUT_LABEL)]))
@@ -451,7 +453,7 @@ ALL = math.inf
 LOSS, LARGE_LOSS = 0.01, 0.03  # of accuracy, in one split
 MARGIN = 0.01  # of log loss, above that of the class shares
 # A colour per kind; methods that learn from unlabelled texts have solid lines.
-DRAWN: dict[str, tuple[str, str]] = {
+DRAWN: Styles = {
     SHARES: (INK, ":"),
     TFIDF: (COLORS[0], "--"),
     "self-training, LSA": (COLORS[0], "-"),
@@ -542,16 +544,16 @@ class FewLabels(Experiment):
         """Return all fits, split by split, then those of the two further data sets."""
         if quick:
             splits = self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS)
-            return _fits(splits, self._named(QUICK_METHODS))
+            return planned_fits(splits, self._named(QUICK_METHODS))
         curves = self._splits(self.sets, self.curve_labels, self.seeds, some_unlabeled=True)
         news = partial(texts.newsgroups_by_date, self.load)
         classes, labels = partial(texts.many_classes, 0), texts.CLASSES * texts.TEXTS_PER_CLASS
         many = [PlannedData(MANY_CLASSES, 0, {"labels": labels}, classes)]
         return [
-            *_fits(self._splits(self.sets, self.labels, self.seeds), self.methods),
-            *_fits(curves, self._named(CURVES)),
-            *_fits([PlannedData(NEWS_BY_DATE, 0, {"labels": NEWS_LABELS}, news)], self.news_methods),
-            *_fits(many, self._named(MANY_CLASSES_METHODS)),
+            *planned_fits(self._splits(self.sets, self.labels, self.seeds), self.methods),
+            *planned_fits(curves, self._named(CURVES)),
+            *planned_fits([PlannedData(NEWS_BY_DATE, 0, {"labels": NEWS_LABELS}, news)], self.news_methods),
+            *planned_fits(many, self._named(MANY_CLASSES_METHODS)),
         ]
 
     def _named(self, names: Iterable[str]) -> dict[str, TextMethod]:
@@ -574,7 +576,7 @@ class FewLabels(Experiment):
     def subset(self) -> list[PlannedFit]:
         """Return the fits of our classifier and of few rivals, on all data sets, with the first seeds."""
         splits = self._splits(self.sets, self.labels, min(self.seeds, SUBSET_SEEDS))
-        return _fits(splits, self._named(SUBSET_METHODS))
+        return planned_fits(splits, self._named(SUBSET_METHODS))
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return means over the sets, differences, curves, each set, and the further sets."""
@@ -587,7 +589,7 @@ class FewLabels(Experiment):
                 replace(each, title=f"New data sets. {each.title}")
                 for each in _kind_of_sets(lines.among(data=NEW))
             ),
-            *(_one_set(name, group) for name, group in sets.items()),
+            *(one_set(name, group) for name, group in sets.items()),
             *(further[name](name, group) for name, group in whole.by("data").items() if name in further),
         ]
 
@@ -603,8 +605,8 @@ class FewLabels(Experiment):
                 f"{len(older.by('data'))} data sets and {seeds}, at numbers of labels that all of them have"
             )
             figures[f"Means over {over}; bars are standard errors. {key}"] = [
-                _draw_means("Mean accuracy", ACCURACY, older),
-                _draw_means("Mean log loss", LOG_LOSS, older),
+                draw_means("Mean accuracy", ACCURACY, older),
+                draw_means("Mean log loss", LOG_LOSS, older),
             ]
         for kind, names in (("", OLDER), (" on new data sets", NEW)):
             curves = [draw_curves(curve) for curve in _all_curves(lines.among(data=names))]
@@ -613,17 +615,21 @@ class FewLabels(Experiment):
                 figures[caption] = curves
         if len(sets) > 1:
             figures[f"Accuracy by data set, mean over {seeds}; bars are standard errors. {key}"] = [
-                _draw_means(name, ACCURACY, group) for name, group in sets.items()
+                draw_means(name, ACCURACY, group) for name, group in sets.items()
             ]
         return figures
 
 
-def _fits(splits: Iterable[PlannedData], methods: Mapping[str, TextMethod]) -> list[PlannedFit]:
-    """Return the fits of methods, split by split."""
+def planned_fits(
+    splits: Iterable[PlannedData],
+    methods: Mapping[str, TextMethod],
+    measure: Callable[..., dict[str, Any]] = score_text_method,
+) -> list[PlannedFit]:
+    """Return the fits of methods, split by split; ``measure`` fits a method and returns its scores."""
     return [
         split.fit(
             name,
-            partial(score_text_method, method=own, seed=split.seed),
+            partial(measure, method=own, seed=split.seed),
             own.seconds(split.parameters["labels"]),
             settings=dict(own.settings),
         )
@@ -656,10 +662,21 @@ def unlabeled_counts(data: str, labels: int) -> list[int]:
     return [count for count in CURVE_COUNTS if count < POOLS.get(data, math.inf) - labels]
 
 
-def cut(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.Load) -> Split:
-    """Return one split of a data set with the first of its unlabelled texts, by default with all of them."""
-    whole = texts.few_labels(name, labels, seed, load)
-    return whole._replace(X_unlabeled=whole.X_unlabeled[:unlabeled])
+def cut(
+    name: str,
+    labels: int,
+    seed: int,
+    unlabeled: int | None,
+    load: texts.Load,
+    *,
+    per_class: bool = False,
+    test: int | None = None,
+) -> Split:
+    """Return one split of a data set with the first of its unlabelled and test texts; None stands for all."""
+    whole = texts.few_labels(name, labels, seed, load, per_class)
+    return whole._replace(
+        X_unlabeled=whole.X_unlabeled[:unlabeled], X_test=whole.X_test[:test], y_test=whole.y_test[:test]
+    )
 
 
 def _kind_of_sets(lines: Lines) -> list[ResultTable]:
@@ -753,7 +770,7 @@ def _sets_above(lines: Lines) -> list[str]:
     return [f"{len(above)} of {len(means)}{names}" if means else "-"]
 
 
-def _one_set(name: str, lines: Lines) -> ResultTable:
+def one_set(name: str, lines: Lines) -> ResultTable:
     """Return accuracy, log loss, calibration error and macro F1 of every method on one data set."""
     scores = "accuracy in per cent, log loss, calibration error and macro F1 in per cent"
     title = f"{name}: {scores}, {lines.count_seeds()}"
@@ -950,10 +967,10 @@ def _heading(count: float) -> str:
     return "all" if count == ALL else f"{count:,}"
 
 
-def _draw_means(title: str, score: Score, lines: Lines) -> Any:
-    """Return a figure with a curve per kind of method, against the number of labels."""
+def draw_means(title: str, score: Score, lines: Lines, drawn: Styles = DRAWN) -> Any:
+    """Return a figure with a curve per method that is drawn, against the number of labels."""
     ax, averaged = fresh_axes(), lines.averaged(len(lines.by("data")))
-    for name, (colour, style) in DRAWN.items():
+    for name, (colour, style) in drawn.items():
         means = averaged.where(method=name).means(score.key, "labels")
         draw_curve(ax, means, score.unit.factor, color=colour, linestyle=style, label=name)
     if score is LOG_LOSS:
@@ -961,6 +978,6 @@ def _draw_means(title: str, score: Score, lines: Lines) -> Any:
         low, high = ax.get_ylim()
         marks = [mark for mark in (0.2, 0.5, 1, 2, 5, 10, 20) if low < mark < high]
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
-    label_axis(ax, averaged.by("labels"), ylabel=score.name, title=title)
+    label_axis(ax, averaged.by("labels"), xlabel=averaged.unit(), ylabel=score.name, title=title)
     ax.legend(frameon=False, fontsize="small")
     return ax.figure

@@ -117,11 +117,17 @@ def describe(run: ExperimentRun, lines: Lines) -> list[str]:
     """Return paragraphs that say what was done, which results are missing, and which versions were used."""
     paragraphs = [run.experiment.protocol]
     if len(lines) < len(run.fits):
-        available = {line["data"] for line in lines}
-        absent = dict.fromkeys(fit.data for fit in run.fits if fit.data not in available)
-        names = f" There are no results for {', '.join(absent)}." if absent else ""
+        data, methods = (_absent(run, lines, field) for field in ("data", "method"))
+        names = f" There are no results for {', '.join(data)}." if data else ""
+        names += f" There are no results of these methods: {'; '.join(methods)}." if methods else ""
         paragraphs.append(f"{len(lines):,} of {len(run.fits):,} fits are available.{names}")
     return [*paragraphs, _versions(lines)]
+
+
+def _absent(run: ExperimentRun, lines: Lines, field: str) -> list[str]:
+    """Return the data or the methods of a run that have no results at all."""
+    available = lines.by(field)
+    return [name for name in dict.fromkeys(getattr(fit, field) for fit in run.fits) if name not in available]
 
 
 def _versions(lines: Lines) -> str:

@@ -100,9 +100,17 @@ class Lines(list[ResultLine]):
         number = len(self.by("seed"))
         return f"{number} seeds" if number > 1 else "1 seed"
 
-    def counts(self, parameter: str = "labels", unit: str = " labels") -> dict[str, dict[str, int]]:
+    def counts(self, parameter: str = "labels", unit: str | None = None) -> dict[str, dict[str, int]]:
         """Return the columns of a table, one for each value of a parameter that is a number."""
-        return {f"{number:,}{unit}": {parameter: number} for number in sorted(self.by(parameter))}
+        after = f" labels{self._per_class()}" if unit is None else unit
+        return {f"{number:,}{after}": {parameter: number} for number in sorted(self.by(parameter))}
+
+    def unit(self) -> str:
+        """Return what the parameter ``labels`` counts: texts in all, or texts of each class."""
+        return f"labelled texts{self._per_class()}"
+
+    def _per_class(self) -> str:
+        return " per class" if self and all(_field(line, "per_class") for line in self) else ""
 
 
 Groups = Mapping[Any, Lines]
@@ -240,7 +248,7 @@ def draw_curve(ax: Any, points: Mapping[Any, Mean], factor: float = 1.0, **style
 
 def label_axis(ax: Any, ticks: Iterable[int], **settings: Any) -> None:
     """Give axes with curves a logarithmic scale of the number of labelled texts, and further settings."""
-    ax.set(xscale="log", xlabel="labelled texts", **settings)
+    ax.set(**{"xscale": "log", "xlabel": "labelled texts"} | settings)
     numbers = sorted(ticks)
     ax.set_xticks(numbers, [f"{number:,}" for number in numbers])
     ax.minorticks_off()

@@ -137,11 +137,14 @@ def hold_out(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=1)
-def few_labels(name: str, labels: int, seed: int, load: Load) -> Split:
-    """Return one split of a data set; the test texts depend on the seed only."""
+def few_labels(name: str, labels: int, seed: int, load: Load, per_class: bool = False) -> Split:
+    """Return one split of a data set with that many labels, in all or per class.
+
+    The test texts depend on the seed only.
+    """
     texts, y = all_texts(name, load)
     test, rest = hold_out(len(y), seed)
-    chosen = choose_labeled(y[rest], labels)
+    chosen = choose_per_class(y[rest], labels) if per_class else choose_labeled(y[rest], labels)
     labeled, unlabeled = rest[chosen], rest[~chosen]
     return Split(texts[labeled], y[labeled], texts[unlabeled], texts[test], y[test])
 
@@ -154,11 +157,23 @@ def choose_labeled(y: np.ndarray, labels: int) -> np.ndarray:
     >>> choose_labeled(np.array(["a", "a", "a", "b", "a", "b", "a"]), 4).astype(int)
     array([1, 1, 0, 1, 0, 1, 0])
     """
-    needed = np.concatenate([np.flatnonzero(y == name)[:PER_CLASS] for name in np.unique(y)])
-    others = np.setdiff1d(np.arange(len(y)), needed)
+    chosen = choose_per_class(y, PER_CLASS)
+    others, needed = np.flatnonzero(~chosen), np.count_nonzero(chosen)
+    chosen[others[: max(labels - needed, 0)]] = True
+    return chosen
+
+
+def choose_per_class(y: np.ndarray, labels: int) -> np.ndarray:
+    """Return a mask of the first rows of each class.
+
+    Examples
+    --------
+    >>> choose_per_class(np.array(["a", "a", "a", "b", "a", "b", "a"]), 2).astype(int)
+    array([1, 1, 0, 1, 0, 1, 0])
+    """
     chosen = np.zeros(len(y), bool)
-    chosen[needed] = True
-    chosen[others[: max(labels - len(needed), 0)]] = True
+    for name in np.unique(y):
+        chosen[np.flatnonzero(y == name)[:labels]] = True
     return chosen
 
 

@@ -130,7 +130,8 @@ class PoolFit(NamedTuple):
         if blend is None:
             prior, s = ROUND_PRIORS, predictor_std(nu)
             blend = Blend(prior.scale.mean, prior.naive_bayes.mean / s if s > 0.0 else 0.0)
-        return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), ratios))
+        other = ratios, np.zeros_like(self.intercept)
+        return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), other))
 
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> PoolFit:
@@ -385,7 +386,7 @@ class PoolModel(ExplainedTexts):
         pool, d, head = self.pool, self.pool.X.shape[1], None
         coef, *others = pool._by_block(self._predictor.beta)
         if pool.scaling is not None:
-            own = np.asarray(others.pop().T / pool.scaling.size, np.float32)
+            own = np.asarray(others.pop().T / pool.scaling.by_column, np.float32)
             head = EmbeddingHead(Fingerprint(own.shape[1]), pool.scaling.mean, own)
         for latent in others:
             ngrams, directions = pool.directions

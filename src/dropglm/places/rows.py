@@ -7,7 +7,8 @@ GPU (``gpu.fits``) or in partitions (``partitions.rows``), and are reached throu
 - ``problem`` and ``problems``: what a solver minimises, for a class against the rest or all, and a fold;
 - ``fit_candidates``: the fits of a search to some folds;
 - ``held_out_predictors``: s Xβ + b of the held-out rows of a fold;
-- ``class_totals`` and ``unlabeled_totals``: sums of features by class, as naive Bayes counts them.
+- ``class_totals``, ``unlabeled_totals`` and ``gram``: sums of features by class and of their products, as
+  naive Bayes and discriminant analysis count them.
 
 Each of them is a sum over rows, or one number per row and class, so that it costs one pass over the rows and
 a short message.
@@ -126,6 +127,13 @@ class Fold(NamedTuple):
 
     times: np.ndarray
     test: np.ndarray
+
+
+class ClassTotals(NamedTuple):
+    """Sums over rows by class: of the features, (d, K), and of the weights, (K,)."""
+
+    features: np.ndarray
+    weights: np.ndarray
 
 
 class TrainingRows(ABC):
@@ -292,19 +300,23 @@ class TrainingRows(ABC):
         return list(predictors)
 
     @abstractmethod
-    def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
-        """Return, for each fold, the sums of the features of the first block over the rows of each class.
+    def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
+        """Return, for each fold, the sums of the features of a block over the rows of each class.
 
         Rows have the weights of the fold; None means all rows. Each is an array of shape (d', K).
         """
 
     @abstractmethod
-    def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
-        """Return the sums of all features of the first block over unlabelled rows, with predicted labels.
+    def unlabeled_totals(self, models: Sequence[Coefficients], block: int = 0) -> list[ClassTotals]:
+        """Return the sums of all features of a block over unlabelled rows, with predicted labels.
 
         Σ_i w_i p_ik x_ij with p = softmax(Xβ + b) for each of the models, whose β has a row for every
-        feature; shape (d, K).
+        feature; and Σ_i w_i p_ik.
         """
+
+    @abstractmethod
+    def gram(self, block: int) -> np.ndarray:
+        """Return Σ_i w_i x_i x_iᵀ over all rows, labelled and unlabelled, of a dense block; shape (d, d)."""
 
 
 class RowsInMemory(TrainingRows):
@@ -361,12 +373,12 @@ class RowsInMemory(TrainingRows):
         predictors = (design.without(left_out) if left_out else design).dot(beta)
         return self._as_held_out(fold, predictors, intercept)
 
-    def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
-        """Return, for each fold, the sums of the features of the first block over the rows of each class."""
-        first = self.features.labeled.blocks[0].design
+    def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
+        """Return, for each fold, the sums of the features of a block over the rows of each class."""
+        design = self.features.labeled.blocks[block].design
 
         def totals(fold: int | None) -> Any:
-            return first.transposed_dot(self.weights(fold)[:, None] * self.indicators).astype(np.float64)
+            return design.transposed_dot(self.weights(fold)[:, None] * self.indicators).astype(np.float64)
 
         return self.features.each(totals, list(folds))
 
@@ -380,21 +392,34 @@ class RowsInMemory(TrainingRows):
         designs[0].by_columns()
         return BlockDesign(designs)
 
-    def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
-        """Return the sums of the features of the first block over unlabelled rows, with predicted labels."""
+    def unlabeled_totals(self, models: Sequence[Coefficients], block: int = 0) -> list[ClassTotals]:
+        """Return the sums of the features of a block over unlabelled rows, with predicted labels."""
         rows, weights = self._counted, self.data.unlabeled_weights
         assert weights is not None
 
-        def totals(some: Sequence[Coefficients]) -> list[np.ndarray]:
+        def totals(some: Sequence[Coefficients]) -> list[ClassTotals]:
             betas, intercepts = (np.hstack(parts) for parts in zip(*some, strict=True))
             # Not X @ β: for a dense block, several threads would wait for those of BLAS.
             eta = rows.dot(betas.astype(rows.dtype, copy=False)) + intercepts
             p = [Multinomial.mean(all_classes(part)) for part in np.hsplit(eta, len(some))]
-            return np.hsplit(rows.blocks[0].design.transposed_dot(weights[:, None] * np.hstack(p)), len(some))
+            sums = rows.blocks[block].design.transposed_dot(weights[:, None] * np.hstack(p))
+            return list(map(ClassTotals, np.hsplit(sums, len(some)), [weights @ own for own in p]))
 
         size = max(1, AT_ONCE // (rows.shape[1] * len(self.data.classes)))
         groups = [models[k : k + size] for k in range(0, len(models), size)]
         return list(chain(*each(totals, groups, self.features.threads)))
+
+    def gram(self, block: int) -> np.ndarray:
+        """Return Σ_i w_i x_i x_iᵀ over all rows of a dense block."""
+        data = self.data
+        assert data.unlabeled_weights is not None
+        labeled = weighted_gram(to_host(data.X.blocks[block]), self.weights(None))
+        return labeled + weighted_gram(to_host(data.X_unlabeled.blocks[block]), data.unlabeled_weights)
+
+
+def weighted_gram(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return Σ_i w_i z_i z_iᵀ."""
+    return ((weights[:, None] * Z).T @ Z).astype(np.float64)
 
 
 def _first_block(X: Any) -> Any:

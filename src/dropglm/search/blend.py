@@ -68,19 +68,23 @@ class Blend(NamedTuple):
         """Return t η + c ν; ν may be None if it is not part of the blend."""
         return self.scale * eta if nu is None else self.scale * eta + self.naive_bayes * nu
 
-    def coefficients(self, model: Coefficients, ratios: np.ndarray | None) -> Coefficients:
-        """Return t β + c r and t b, given β of shape (d, K), b, and r of the first features."""
+    def coefficients(self, model: Coefficients, other: Coefficients | None, first: int = 0) -> Coefficients:
+        """Return those of t η + c ν, given those of η, and of ν for the features from the first one on.
+
+        β has the shape (d, K).
+        """
         beta, intercept = model
-        scaled = self.scale * beta
-        if ratios is not None:
-            scaled[: len(ratios)] += self.naive_bayes * ratios
-        return scaled.astype(beta.dtype, copy=False), (self.scale * intercept).astype(intercept.dtype)
+        scaled, moved = self.scale * beta, self.scale * intercept
+        if other is not None:
+            r, by_intercept = other
+            scaled[first : first + len(r)] += self.naive_bayes * r
+            moved = moved + self.naive_bayes * by_intercept
+        return scaled.astype(beta.dtype, copy=False), moved.astype(intercept.dtype)
 
     def apply_to(self, model: Any, ratios: np.ndarray | None) -> None:
         """Blend the coefficients of a fitted model with ratios of its first features, of shape (K, d')."""
-        beta, model.intercept_ = self.coefficients(
-            (model.coef_.T, model.intercept_), None if ratios is None else ratios.T
-        )
+        other = None if ratios is None else (ratios.T, np.zeros_like(model.intercept_))
+        beta, model.intercept_ = self.coefficients((model.coef_.T, model.intercept_), other)
         model.coef_, model.multi_class_ = beta.T, "multinomial"
 
 

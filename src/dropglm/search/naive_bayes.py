@@ -9,10 +9,15 @@ belongs to. t and c are found as in ``blend``, from held-out rows: the model of 
 labels, which its held-out rows have not influenced. All terms are linear in the features, so the model stays
 linear. The rounds end when the loss of held-out rows grows by more than its standard error, or when they have
 come to a fixed point, where held-out rows cannot tell the next round from the last.
+
+What naive Bayes is to counts, discriminant analysis is to dense features such as embeddings: the rounds of
+each such block follow.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +25,7 @@ from dropglm.base.gpu_arrays import is_on_gpu, to_host
 from dropglm.base.threads import each, even_ranges
 from dropglm.core.design import AnyDesign
 from dropglm.core.objective import Coefficients
-from dropglm.places.rows import TrainingRows
+from dropglm.places.rows import ClassTotals, TrainingRows
 from dropglm.search.blend import Blend, BlendFitter, FoldRows, Prior, Priors, losses_of
 from dropglm.search.scoring import standard_error_of_rows
 
@@ -147,90 +152,110 @@ SETTLED = 1e-3
 MAX_ROUNDS = 1000  # they may never reach a fixed point
 
 
-class NaiveBayesRound(NamedTuple):
-    """The result of a round."""
+class Predictor(NamedTuple):
+    """What the rounds improve: predictors of held-out rows, and the models that they come from.
 
-    blend: Blend
-    ratios: np.ndarray  # r of all labelled and unlabelled rows, (d, K), or (d, 1) for two classes
-    honest: np.ndarray  # predictors of held-out rows, from blends that do not know a row's label
+    Attributes
+    ----------
+    eta : ndarray
+        Predictors of the held-out rows of all folds.
+    honest : ndarray
+        The same, from blends that do not know a row's label; for scores only. Rounds that end by these end
+        too early: with 100 labels of rt, the test accuracy is then 2.5 points lower.
+    models : list of Coefficients
+        The models of the folds and, last, that of all rows: β of all features, (d, K), and b.
+    """
+
+    eta: np.ndarray
+    honest: np.ndarray
+    models: list[Coefficients]
 
 
-class NaiveBayesRounds:
-    """What the rounds share.
+class GenerativeRounds(ABC):
+    """Rounds of a model that describes the rows of each class; it is linear, and adds c ν to the predictors.
 
     Parameters
     ----------
     rows : TrainingRows
-        Labelled and unlabelled rows; of blocks only the first is counted.
+        Labelled and unlabelled rows.
     held_out_weights : ndarray
         Weights of the held-out rows of all folds, in the loss.
     folds : FoldRows
         The held-out rows by fold.
+    block : int
+        Number of the block that is described.
     """
 
-    def __init__(self, rows: TrainingRows, held_out_weights: np.ndarray, folds: FoldRows) -> None:
-        self.rows, self.folds = rows, folds
+    priors: Priors
+
+    def __init__(
+        self, rows: TrainingRows, held_out_weights: np.ndarray, folds: FoldRows, block: int = 0
+    ) -> None:
+        self.rows, self.folds, self.block = rows, folds, block
         self.held_out_weights = held_out_weights
         self.y = rows.data.y[np.concatenate([fold.test for fold in rows.folds])]
-        self._labeled = rows.class_totals([*range(len(rows.folds)), None])
+        self.first = sum(rows.features.widths[:block])
+        numbers = [*range(len(rows.folds)), None]
+        K = len(rows.data.classes)
+        self._labeled = [
+            ClassTotals(to_host(own), np.bincount(rows.data.y, rows.weights(number), minlength=K))
+            for own, number in zip(rows.class_totals(numbers, block), numbers, strict=True)
+        ]
 
-    def run(
-        self, count: int, eta: np.ndarray, honest: np.ndarray, models: Sequence[Coefficients]
-    ) -> list[NaiveBayesRound]:
-        """Return at most ``count`` rounds, and at most ``MAX_ROUNDS``.
+    @abstractmethod
+    def term(self, totals: ClassTotals) -> Coefficients:
+        """Return r, (d', K) or (d', 1) for two classes, and b of ν = X r + b, given the sums by class."""
 
-        Parameters
-        ----------
-        count : int
-        eta : ndarray
-            Predictors of the held-out rows of all folds.
-        honest : ndarray
-            The same, from blends that do not know a row's label; for scores only. Rounds that end by these
-            end too early: with 100 labels of rt, the test accuracy is then 2.5 points lower.
-        models : sequence of Coefficients
-            The models of the folds and, last, that of all rows: β of all features, (d, K), and b.
-        """
-        rounds: list[NaiveBayesRound] = []
-        losses = losses_of(eta, self.y)
-        for number in range(min(count, MAX_ROUNDS)):
-            ratios = self.ratios(models)
-            nu = self.held_out_predictors(ratios[:-1])
+    def run(self, count: int, start: Predictor) -> tuple[list[Blend], Predictor]:
+        """Return the blends of at most ``count`` rounds, or ``MAX_ROUNDS``, and what they lead to."""
+        blends: list[Blend] = []
+        now, losses = start, losses_of(start.eta, self.y)
+        for _ in range(min(count, MAX_ROUNDS)):
+            terms = self.terms(now.models)
+            nu = self.held_out_predictors(terms[:-1])
             fitter = BlendFitter(nu, self.y, self.held_out_weights)
-            fit = fitter.cross_fit(eta, self.folds, calibrate=True, priors=ROUND_PRIORS)
-            before, eta, previous = eta, fit.blend(eta, nu), losses
+            fit = fitter.cross_fit(now.eta, self.folds, calibrate=True, priors=self.priors)
+            eta, previous = fit.blend(now.eta, nu), losses
             losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
                 break
-            honest = fit(honest, nu)
-            rounds.append(NaiveBayesRound(fit.blend, ratios[-1], honest))
-            if np.abs(eta - before).max() <= SETTLED * np.abs(eta).max():
+            blends.append(fit.blend)
+            settled = np.abs(eta - now.eta).max() <= SETTLED * np.abs(eta).max()
+            both = zip(now.models, terms, strict=True)
+            models = [fit.blend.coefficients(model, own, self.first) for model, own in both]
+            now = Predictor(eta, fit(now.honest, nu), models)
+            if settled:
                 break
-            if number + 1 < count:
-                models = [fit.blend.coefficients(model, r) for model, r in zip(models, ratios, strict=True)]
-        return rounds
+        return blends, now
 
-    def ratios(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
-        """Return naive Bayes' ratios of the rows of each fold and of all rows, and of unlabelled ones.
+    def terms(self, models: Sequence[Coefficients]) -> list[Coefficients]:
+        """Return r and b of the rows of each fold and of all rows, and of unlabelled ones.
 
-        ``models`` predict the labels of unlabelled rows. Each result has the shape (d, K).
+        ``models`` predict the labels of unlabelled rows.
         """
-        features, unlabeled = self.rows.features, self.rows.unlabeled_totals(models)
+        features = self.rows.features
 
-        def of_both(item: tuple[Any, np.ndarray]) -> np.ndarray:
-            in_order, totals = item
-            totals = totals.astype(np.float64)
-            totals[features.orders[0]] += to_host(in_order)
-            return ratios_from_totals(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(features.dtype)
+        def of_both(item: tuple[ClassTotals, ClassTotals]) -> Coefficients:
+            labeled, unlabeled = item
+            sums = unlabeled.features.astype(np.float64)
+            sums[features.orders[self.block]] += labeled.features
+            r, b = self.term(ClassTotals(sums, labeled.weights + unlabeled.weights))
+            return r.astype(features.dtype), b
 
+        unlabeled = self.rows.unlabeled_totals(models, self.block)
         return each(of_both, list(zip(self._labeled, unlabeled, strict=True)), features.threads)
 
-    def held_out_predictors(self, ratios: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the predictors ν of the held-out rows of all folds, given the ratios of each fold."""
+    def held_out_predictors(self, terms: Sequence[Coefficients]) -> np.ndarray:
+        """Return the predictors ν of the held-out rows of all folds, given r and b of each fold."""
         rows, features = self.rows, self.rows.features
-        (_, columns, _), (_, last, _) = features.blocks[0], features.blocks[-1]
-        padded = [padded_with_zeros(r[features.orders[0]], columns, last.stop) for r in ratios]
-        folds = range(len(ratios))
-        return np.concatenate(rows.collect_predictors(map(rows.held_out_predictors, folds, padded)))
+        (_, columns, _), (_, last, _) = features.blocks[self.block], features.blocks[-1]
+        asked = [
+            rows.held_out_predictors(
+                fold, padded_with_zeros(r[features.orders[self.block]], columns, last.stop), b
+            )
+            for fold, (r, b) in enumerate(terms)
+        ]
+        return np.concatenate(rows.collect_predictors(asked))
 
     def _is_worse(self, differences: np.ndarray) -> bool:
         """Return whether the mean loss of held-out rows has grown by more than its standard error."""
@@ -238,3 +263,49 @@ class NaiveBayesRounds:
         # A row that was held out several times counts once.
         error = standard_error_of_rows(differences, w, independent=self.held_out_weights.sum())
         return bool(w @ differences > error)
+
+
+class NaiveBayesRounds(GenerativeRounds):
+    """Rounds of naive Bayes, for counts: ν = X r with log ratios r of the first block."""
+
+    priors = ROUND_PRIORS
+
+    def term(self, totals: ClassTotals) -> Coefficients:
+        """Return the log ratios, and no intercept."""
+        r = ratios_from_totals(totals.features, floor=FLOOR, pseudo_total=PSEUDO_TOTAL)
+        return r, np.zeros(r.shape[1])
+
+
+# The ridge of the covariance, relative to the mean variance. With embeddings of 512 numbers and 100 and 300
+# labels, the accuracy on eight sets of texts is 67.8 and 73.6 with a ridge of 0.1, 67.9 and 73.7 with 0.3,
+# 68.0 and 73.7 with 1; without the rounds it is 66.8 and 72.8.
+RIDGE = 0.3
+
+
+class DiscriminantRounds(GenerativeRounds):
+    """Rounds of discriminant analysis, for dense rows that are normal in each class, with one covariance.
+
+        ν_k = x S⁻¹ μ_k - ½ μ_k S⁻¹ μ_k,    S = (G - Σ_k n_k μ_k μ_kᵀ) / N + ρ I
+
+    μ_k and n_k are the means and weights of the classes, N the sum of these, and G = Σ_i w_i x_i x_iᵀ. The
+    covariance needs no labels but those of the means, and G is that of all rows, also in the fits to a fold;
+    so S is positive definite.
+    """
+
+    # A block need not be of any use.
+    priors = Priors(ROUND_PRIOR, ROUND_PRIOR._replace(smallest=0.0))
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """G, of shape (d, d)."""
+        return self.rows.gram(self.block)
+
+    def term(self, totals: ClassTotals) -> Coefficients:
+        """Return the coefficients of all classes, or the difference of two."""
+        n = np.maximum(totals.weights, np.finfo(float).tiny)
+        means = totals.features / n
+        S = (self.gram - totals.features @ means.T) / totals.weights.sum()
+        S[np.diag_indices_from(S)] += RIDGE * np.trace(S) / len(S)
+        r = np.linalg.solve(S, means)
+        b = -0.5 * np.sum(means * r, axis=0)
+        return (r, b) if len(n) > 2 else (r[:, 1:] - r[:, :1], b[1:] - b[:1])

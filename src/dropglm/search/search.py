@@ -36,7 +36,11 @@ from dropglm.places.candidate_fits import Candidate, FoldFit, WantedFits
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
 from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from
-from dropglm.search.naive_bayes import NaiveBayesRound, NaiveBayesRounds
+from dropglm.search.naive_bayes import (
+    DiscriminantRounds,
+    NaiveBayesRounds,
+    Predictor,
+)
 from dropglm.search.race import Race
 from dropglm.search.scoring import row_scorer_of, scorer_from, standard_error
 
@@ -150,6 +154,7 @@ def search_settings(
     rival: "Search | None" = None,
     priors: Priors | None = None,
     stepwise: bool = False,
+    encoders: int = 0,
 ) -> "Search":
     """Fit the candidates of a LogisticRegressionCV to the folds, and choose one.
 
@@ -165,6 +170,8 @@ def search_settings(
         Those of the factors of the blend; None means those for the number of blocks of a candidate.
     stepwise : bool
         Whether to choose one setting after the other instead of among all points of the grid, see ``STEPS``.
+    encoders : int
+        How many of the blocks, the last ones, are embeddings. They have rounds of discriminant analysis.
 
     Returns
     -------
@@ -215,14 +222,14 @@ def search_settings(
     # Not ``rows.solver``: in partitions its curvature and memory save 7 % of the rounds, but rough fits then
     # take other steps than in memory, and a log loss was 0.191 there and 0.193 here.
     extension, solver = L2Extension(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
-    search = Search(rows, held_out, race, solver, extension, rounds_follow, stepwise)
+    search = Search(rows, held_out, race, solver, extension, rounds_follow, stepwise, encoders)
     search.run(estimator, candidates, rival)
     rows.release_held_out()
     return search
 
 
-# Returns the points of a grid to try next, given the best candidate so far.
-Step = Callable[[list[Candidate], Candidate], list[Candidate]]
+# Returns the points of a grid to try next, given the best candidate so far and the number of encoders.
+Step = Callable[[list[Candidate], Candidate, int], list[Candidate]]
 
 
 @dataclass
@@ -244,6 +251,8 @@ class Search:
         Whether rounds of naive Bayes follow, which need the coefficients of all fits.
     stepwise : bool
         Whether settings are chosen one after the other, and fits start from those of the best so far.
+    encoders : int
+        How many of the blocks, the last ones, are embeddings.
 
     Attributes
     ----------
@@ -254,6 +263,8 @@ class Search:
     honest : ndarray
         Predictors of held-out rows by the final model, from blends that do not know a row's label; set by
         ``fit_best``.
+    discriminant_rounds : list of Blend
+        The rounds of discriminant analysis that were kept; set by ``fit_best``.
     """
 
     rows: TrainingRows
@@ -263,10 +274,12 @@ class Search:
     extension: "L2Extension"
     rounds_follow: bool
     stepwise: bool = False
+    encoders: int = 0
     grid: list[Candidate] = field(default_factory=list)
     outcomes: list[CandidateResult] = field(default_factory=list)
     best: int | None = None
     honest: np.ndarray = field(default_factory=partial(np.empty, (0, 1)))
+    discriminant_rounds: list[Blend] = field(default_factory=list)
 
     @property
     def best_number(self) -> int:
@@ -337,7 +350,9 @@ class Search:
         steps, candidates = iter(STEPS if self.stepwise else ()), grid
         if self.stepwise:
             start = None if rival is None or rival.best is None else rival.grid[rival.best]
-            candidates = with_middle_l2(grid) if start is None else near(grid, start)
+            candidates = (
+                with_middle_l2(grid, self.encoders) if start is None else near(grid, start, self.encoders)
+            )
         while candidates:
             # Other kinds, after the first step, hardly matter.
             halve = self.best is not None and len({repr(_kind(one)) for one in candidates}) > 1
@@ -363,7 +378,7 @@ class Search:
         best = self.grid[self.best_number]
         tried = [one.params for one in self.grid]
         for step in steps:
-            new = [one for one in step(grid, best) if one.params not in tried]
+            new = [one for one in step(grid, best, self.encoders) if one.params not in tried]
             if new:
                 same = [one.l2_weights.left_out == best.l2_weights.left_out for one in new]
                 return [one._replace(starts_from=self.best) if all(same) else one for one in new]
@@ -434,25 +449,39 @@ class Search:
         return next(stop for stop in stops if stop > done)
 
 
-def with_middle_l2(grid: list[Candidate]) -> list[Candidate]:
+def with_middle_l2(grid: list[Candidate], encoders: int = 0) -> list[Candidate]:
     """Return the candidates with the middle l2, and the first noise with the first l2 weights, and so on.
 
-    The first noise is the strongest one.
+    The first noise is the strongest one. All encoders are used, with their first settings.
     """
     values = sorted({one.params["l2"] for one in grid})
     noises, rules = ({repr(_kind(one)[part]): None for one in grid} for part in (0, 1))
     pairs = list(zip(noises, rules, strict=False))
     middle = [one for one in grid if one.params["l2"] == values[len(values) // 2]]
-    return [one for one in middle if tuple(map(repr, _kind(one))) in pairs]
+    first = _of_encoders(grid[0], encoders)
+    return [
+        one
+        for one in middle
+        if tuple(map(repr, _kind(one))) in pairs and _of_encoders(one, encoders) == first
+    ]
 
 
-def near(grid: list[Candidate], rival: Candidate) -> list[Candidate]:
+def near(grid: list[Candidate], rival: Candidate, encoders: int = 0) -> list[Candidate]:
     """Return the candidates with the noise and l2 weights of a rival, and with its l2 or one beside it."""
-    same, l2 = [one for one in grid if _kind(one) == _kind(rival)], rival.params["l2"]
+    alike = _kind(rival), _of_encoders(rival, encoders)
+    same, l2 = [one for one in grid if (_kind(one), _of_encoders(one, encoders)) == alike], rival.params["l2"]
     edge = min(same, key=lambda one: one.params["l2"])
     if l2 < edge.params["l2"]:
         same.append(edge._replace(params=edge.params | {"l2": l2}))
     return [one for one in same if 0.09 * l2 < one.params["l2"] < 11.0 * l2]
+
+
+def _of_encoders(one: Candidate, encoders: int) -> list[tuple[float, float]]:
+    """Return the noise and the l2 weight of the last blocks, which are those of encoders."""
+    if not encoders:
+        return []
+    noise, weights = (one.params[name].values[-encoders:] for name in ("noise_std", "l2_weights"))
+    return list(zip(noise, weights, strict=True))
 
 
 def _kind(one: Candidate) -> Any:
@@ -464,23 +493,53 @@ def _kind(one: Candidate) -> Any:
     return noise, rule
 
 
-def _with_other_kinds(grid: list[Candidate], best: Candidate) -> list[Candidate]:
+def _with_other_kinds(grid: list[Candidate], best: Candidate, encoders: int) -> list[Candidate]:
     """Return those with the same blocks as the best, and with the same l2 or a smaller one."""
-    blocks, l2 = best.l2_weights.left_out, best.params["l2"]
-    return [one for one in grid if one.l2_weights.left_out == blocks and one.params["l2"] <= l2]
+    blocks, l2, own = best.l2_weights.left_out, best.params["l2"], _of_encoders(best, encoders)
+    return [
+        one
+        for one in grid
+        if one.l2_weights.left_out == blocks and one.params["l2"] <= l2 and _of_encoders(one, encoders) == own
+    ]
 
 
-def _with_larger_l2(grid: list[Candidate], best: Candidate) -> list[Candidate]:
+def _with_other_encoders(grid: list[Candidate], best: Candidate, encoders: int) -> list[Candidate]:
+    """Return those that differ from the best in one encoder only: in its noise, or in leaving it out."""
+
+    def differs_once(one: Candidate) -> bool:
+        pairs = zip(_of_encoders(one, encoders), _of_encoders(best, encoders), strict=True)
+        changes = [(noise != own_noise, weight != own) for (noise, weight), (own_noise, own) in pairs]
+        changed = [change for change in changes if any(change)]
+        return len(changed) == 1 and not all(changed[0])  # the noise of what is left out does not matter
+
+    same = ("dropout", "l2", "discount")
+    return [
+        one
+        for one in grid
+        if encoders
+        and all(one.params[name] == best.params[name] for name in same)
+        and _without_encoders(one, encoders) == _without_encoders(best, encoders)
+        and differs_once(one)
+    ]
+
+
+def _without_encoders(one: Candidate, encoders: int) -> Any:
+    """Return the noise and l2 weights of the other blocks."""
+    return [one.params[name].values[:-encoders] for name in ("noise_std", "l2_weights")]
+
+
+def _with_larger_l2(grid: list[Candidate], best: Candidate, encoders: int) -> list[Candidate]:
     """Return those that differ from the best in l2 only, unless a smaller one was better than the middle."""
-    if best.params["l2"] < with_middle_l2(grid)[0].params["l2"]:
+    if best.params["l2"] < with_middle_l2(grid, encoders)[0].params["l2"]:
         return []
     return [one for one in grid if one.params | {"l2": None} == best.params | {"l2": None}]
 
 
 # One setting after the other: further blocks come first, with two kinds of noise and l2 weights, then other
-# kinds with the same l2 or a smaller one, then a larger l2. Similar steps (pairs and blocks, then l2, without
-# a race) had test accuracies within 0.4 points of the whole grid on ten sets with 20 to 300 labels.
-STEPS: tuple[Step, ...] = (_with_other_kinds, _with_larger_l2)
+# kinds with the same l2 or a smaller one, then encoders one by one, then a larger l2. Similar steps (pairs
+# and blocks, then l2, without a race) had test accuracies within 0.4 points of the whole grid on ten sets
+# with 20 to 300 labels.
+STEPS: tuple[Step, ...] = (_with_other_kinds, _with_other_encoders, _with_larger_l2)
 
 # The grid of l2 is continued up to this factor beyond its edge.
 MAX_EXTENSION = 10.0
@@ -577,19 +636,26 @@ def fit_best(estimator: Any, search: Search) -> None:
         ratios = held_out.naive_bayes_ratios([None])[0] if estimator.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else rows.features.expand(ratios))
 
-    # Blend in naive Bayes of the unlabelled rows, with predicted labels.
-    rounds: list[NaiveBayesRound] = []
-    if search.rounds_follow and 0 not in chosen.l2_weights.left_out:
+    # Blend in naive Bayes of the unlabelled rows, with predicted labels, and discriminant analysis.
+    blends: dict[Any, list[Blend]] = {NaiveBayesRounds: [], DiscriminantRounds: []}
+    if search.rounds_follow:
+        count = len(rows.features.widths)
+        dense = [(DiscriminantRounds, number) for number in range(count - search.encoders, count)]
         with Progress("Rounds of naive Bayes", is_stage=True, shown=bool(estimator.verbose)):
-            models = _fold_models(search, best)
-            models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
-            counted = NaiveBayesRounds(rows, held_out.weights, held_out.fold_rows)
-            rounds = counted.run(estimator.rounds, outcome.eta, eta, models)
+            whole = np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)
+            now = Predictor(outcome.eta, eta, [*_fold_models(search, best), whole])
+            for kind, number in [(NaiveBayesRounds, 0), *dense]:
+                if number not in chosen.l2_weights.left_out:
+                    rounds = kind(rows, held_out.weights, held_out.fold_rows, number)
+                    found, now = rounds.run(estimator.rounds, now)
+                    blends[kind] += found
             rows.release_held_out()
-        for one in rounds:
-            one.blend.apply_to(model, like(model.coef_, one.ratios.T))
-            eta = one.honest
-    search.honest = eta
+        if any(blends.values()):
+            beta, intercept = now.models[-1]
+            model.coef_, model.intercept_ = like(model.coef_, np.ascontiguousarray(beta.T)), intercept
+            model.multi_class_ = "multinomial"
+        eta = now.honest
+    search.honest, search.discriminant_rounds = eta, blends[DiscriminantRounds]
 
     params = results["params"][best]
     names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
@@ -601,7 +667,7 @@ def fit_best(estimator: Any, search: Search) -> None:
         **search.report(eta),
         scale_=outcome.blend.scale,
         naive_bayes_=outcome.blend.naive_bayes,
-        rounds_=[one.blend for one in rounds],
+        rounds_=blends[NaiveBayesRounds],
         l2_at_edge_=bool(beyond_edge(search.grid, search.scores, best)),
         **{f"{name}_": value for name, value in params.items()},
         **{name: getattr(model, name) for name in names},
@@ -626,8 +692,8 @@ def _fold_models(search: Search, number: int) -> list[Coefficients]:
     for fit, own in zip(outcome.fits, ratios, strict=True):
         beta, intercept = fit.coefficients
         coef = np.ascontiguousarray(to_host(kept.expand(beta)).T)
-        r = None if own is None else to_host(features.expand(own)).T
-        models.append(outcome.blend.coefficients((coef, intercept), r))
+        other = None if own is None else (to_host(features.expand(own)).T, np.zeros_like(intercept))
+        models.append(outcome.blend.coefficients((coef, intercept), other))
     return models
 
 

@@ -19,6 +19,7 @@ have more freedom.
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from itertools import product
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -261,15 +262,16 @@ class LatentPrior(NamedTuple):
 
 
 # Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the
-# columns, and l2 weights relative to those of the n-grams. With word vectors of 384 numbers and 300 labels,
-# the log loss of imdb2k is 0.393, and 0.405 if the noise is always 1; that of subj is 0.266 and 0.270.
-# Further l2 weights of 0.1 or 10 gained nothing on average over four sets: both blocks have rows of length 1.
+# columns, and l2 weights relative to those of the n-grams; inf leaves an encoder out. With word vectors of
+# 384 numbers and 300 labels, the log loss of imdb2k is 0.393, and 0.405 if the noise is always 1; that of
+# subj is 0.266 and 0.270. Further l2 weights of 0.1 or 10 gained nothing on average over four sets: all
+# blocks have rows of length 1.
 NOISE = (1.0, 3.0)
-EMBEDDING_L2_WEIGHTS = (1.0,)
+EMBEDDING_L2_WEIGHTS = (1.0, inf)
 
 
-class EmbeddingBlock(NamedTuple):
-    """The block of embeddings: what they were computed with, and how they are scaled."""
+class EmbeddingBlocks(NamedTuple):
+    """The blocks of embeddings, one per encoder: what they were computed with, and how they are scaled."""
 
     fingerprint: Fingerprint
     scaling: Scaling
@@ -277,7 +279,7 @@ class EmbeddingBlock(NamedTuple):
 
     @classmethod
     def of(cls, embedder: Any, scaling: Scaling) -> Self:
-        """Return the block of embeddings with this scaling, by an embedder or, if None, given ones."""
+        """Return the blocks of embeddings with this scaling, by an embedder or, if None, given ones."""
         width = len(scaling.mean)
         fingerprint = Fingerprint(width) if embedder is None else Fingerprint.of(embedder, width)
         if fingerprint.dimension != width:
@@ -287,47 +289,47 @@ class EmbeddingBlock(NamedTuple):
         return cls(fingerprint, scaling, embedder)
 
     @property
-    def width(self) -> int:
-        """Numbers per text."""
-        return self.fingerprint.dimension
+    def encoders(self) -> int:
+        """Number of encoders."""
+        return len(self.scaling.widths)
 
     def split(self, model: LogisticRegression) -> tuple[LogisticRegression, EmbeddingHead]:
         """Return a model of the n-grams alone, and the head, from one that was fitted to both."""
-        size = np.float32(self.scaling.size)
-        coef = np.asarray(model.coef_[:, -self.width :] / size, np.float32)
-        settings = {name: without_last(getattr(model, name)) for name in BY_BLOCK}
+        width = self.fingerprint.dimension
+        coef = np.asarray(model.coef_[:, -width:] / self.scaling.by_column, np.float32)
+        settings = {name: without_last(getattr(model, name), self.encoders) for name in BY_BLOCK}
         words = LogisticRegression(**model.get_params() | settings)
         for name in ("classes_", "intercept_", "multi_class_", "n_iter_", "result_"):
             setattr(words, name, getattr(model, name))
-        words.coef_ = np.ascontiguousarray(model.coef_[:, : -self.width])
+        words.coef_ = np.ascontiguousarray(model.coef_[:, :-width])
         words.n_features_in_ = words.coef_.shape[1]
         return words, EmbeddingHead(self.fingerprint, self.scaling.mean, coef, self.embedder)
 
     def summary(self, model: Any) -> dict[str, Any]:
-        """Return what the summary says of embeddings, given a model that was fitted to the block."""
+        """Return what the summary says of embeddings, given a model that was fitted to the blocks."""
+        stds, weights = (values.values[-self.encoders :] for values in (model.noise_std, model.l2_weights))
+        relative = zip(stds, self.scaling.widths, strict=True)
         return {
-            "dimension": self.width,
+            "dimension": self.fingerprint.dimension,
             "name": self.fingerprint.name,
-            "noise": float(np.round(model.noise_std.values[-1] * np.sqrt(self.width), 6)),
-            "l2_weight": float(model.l2_weights.values[-1]),
+            "noise": [float(np.round(std * np.sqrt(width), 6)) for std, width in relative],
+            "l2_weight": [None if weight == inf else float(weight) for weight in weights],
         }
 
 
-def with_embeddings(features: Any, E: np.ndarray | None) -> Any:
-    """Return the features with the embeddings as one more block; features may have several blocks.
-
-    Without embeddings, return the features as they are.
-    """
-    if E is None:
-        return features
-    return Blocks(*(features.blocks if isinstance(features, Blocks) else [features]), E)
+def with_embeddings(features: Any, scaled: Sequence[np.ndarray]) -> Any:
+    """Return the features with scaled embeddings as further blocks; features may have several blocks."""
+    return Blocks(*(features.blocks if isinstance(features, Blocks) else [features]), *scaled)
 
 
-def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, width: int) -> None:
-    """Give an estimator values for one more block, which has Gaussian noise instead of dropout."""
-    tuned = isinstance(estimator, LogisticRegressionCV)
+def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, widths: Sequence[int]) -> None:
+    """Give an estimator values for blocks of embeddings, which have Gaussian noise instead of dropout."""
+    most = len(NOISE) if isinstance(estimator, LogisticRegressionCV) else 1
     # The columns of scaled embeddings have a root mean square of 1/√width.
-    stds = [std / np.sqrt(width) for std in (NOISE if tuned else NOISE[:1])]
-    weights = EMBEDDING_L2_WEIGHTS if tuned else EMBEDDING_L2_WEIGHTS[:1]
-    last = {"dropout": [0.0], "noise_std": stds, "l2_weights": weights}
-    add_block_settings(estimator, lambda name, _: [(value,) for value in last[name]])
+    stds = [[std / np.sqrt(width) for std in NOISE[:most]] for width in widths]
+    values: dict[str, list[Any]] = {
+        "dropout": [(0.0,) * len(widths)],
+        "noise_std": list(product(*stds)),
+        "l2_weights": list(product(EMBEDDING_L2_WEIGHTS[:most], repeat=len(widths))),
+    }
+    add_block_settings(estimator, lambda name, _: values[name])

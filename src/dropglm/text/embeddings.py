@@ -62,6 +62,8 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
     if not len(texts):
         raise InputError("X is empty; give at least one text.")
     encoder = encoder_of(embedder)
+    if len(encoder.members) > 1:
+        return np.hstack([embed(one, texts, shown=shown) for one in encoder.members])
     places: dict[str, int] = {}
     numbers = [places.setdefault(text, len(places)) for text in texts]
     distinct = list(places)
@@ -109,6 +111,12 @@ def _opened_cache(encoder: Encoder, path: Path) -> "EmbeddingCache":
 
     probes = check_embeddings(encoder.encode(list(PROBES)), len(PROBES), of_embedder=True)
     return EmbeddingCache(path, probes, size_limit())
+
+
+def embedding_widths(embedder: Any) -> list[int] | None:
+    """Return the numbers per text of each of several encoders; None if there is only one."""
+    members = () if embedder is None else encoder_of(embedder).members
+    return [Fingerprint.of(one).dimension for one in members] if len(members) > 1 else None
 
 
 def check_embeddings(
@@ -256,39 +264,54 @@ class Fingerprint(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """Centring and scaling of embeddings, so that rows have length 1 like those of the n-grams.
+    """Centring and scaling of embeddings, so that those of an encoder have length 1 like rows of n-grams.
 
-    ``size`` is the root mean square of the distances of the rows from their mean.
+    Attributes
+    ----------
+    mean : ndarray of shape (k,)
+    sizes : tuple of float
+        For each encoder, the root mean square of the distances of its embeddings from their mean.
+    widths : tuple of int
+        Numbers per text of each encoder, k in all.
 
     Examples
     --------
     >>> E = np.array([[1.0, 2.0], [1.0, 6.0]], np.float32)
     >>> Scaling.of(E)(E)
-    array([[ 0., -1.],
-           [ 0.,  1.]], dtype=float32)
+    [array([[ 0., -1.],
+           [ 0.,  1.]], dtype=float32)]
     """
 
     mean: np.ndarray
-    size: float
+    sizes: tuple[float, ...]
+    widths: tuple[int, ...]
 
     @classmethod
-    def of(cls, E: np.ndarray) -> Self:
-        """Return the scaling of these rows."""
+    def of(cls, E: np.ndarray, widths: Sequence[int] | None = None) -> Self:
+        """Return the scaling of these rows; by default they are those of one encoder."""
         mean = E.sum(axis=0, dtype=np.float64) / len(E)
-        return cls.from_squares(mean, float(np.square(E - mean).sum()) / len(E))
+        return cls.from_squares(mean, np.square(E - mean).sum(axis=0) / len(E), widths)
 
     @classmethod
-    def from_squares(cls, mean: np.ndarray, mean_square: float) -> Self:
-        """Return the scaling, given the mean and the mean squared distance from it."""
-        return cls(np.asarray(mean, np.float32), float(np.sqrt(mean_square)) or 1.0)
+    def from_squares(cls, mean: np.ndarray, variances: np.ndarray, widths: Sequence[int] | None) -> Self:
+        """Return the scaling, given the mean and the variance of each number."""
+        widths = (len(mean),) if widths is None else tuple(widths)
+        squares = np.add.reduceat(variances, np.cumsum((0, *widths[:-1])))
+        return cls(np.asarray(mean, np.float32), tuple(np.sqrt(squares).tolist()), widths)
 
-    def __call__(self, E: np.ndarray) -> np.ndarray:
-        """Return (E - mean) / size."""
-        return np.asarray((E - self.mean) / np.float32(self.size), np.float32)
+    @property
+    def by_column(self) -> np.ndarray:
+        """The size by which each number is divided; 1 where all embeddings of an encoder are the same."""
+        return np.repeat([size or 1.0 for size in self.sizes], self.widths).astype(np.float32)
+
+    def __call__(self, E: np.ndarray) -> list[np.ndarray]:
+        """Return (E - mean) / size of each encoder."""
+        scaled = np.asarray((E - self.mean) / self.by_column, np.float32)
+        return np.split(scaled, np.cumsum(self.widths)[:-1], axis=1)
 
     def undo(self, scaled: np.ndarray) -> np.ndarray:
-        """Return the rows that were scaled."""
-        return np.asarray(scaled * np.float32(self.size) + self.mean, np.float32)
+        """Return the rows that were scaled, given those of all encoders side by side."""
+        return np.asarray(scaled * self.by_column + self.mean, np.float32)
 
 
 @dataclass(eq=False)
@@ -320,6 +343,8 @@ class EmbeddingHead:
         known = self.fingerprint
         if given is not None:
             E = check_embeddings(given, len(texts))
+        elif not self.coef.any():  # they were of no use
+            return np.zeros((len(texts), known.dimension), np.float32)
         elif embedder is None:
             raise InputError(_missing(known), "embedder", "embeddings")
         else:

@@ -56,6 +56,11 @@ class Encoder:
             has_bar = False
         return encode(texts, show_progress_bar=False) if has_bar else encode(texts)
 
+    @property
+    def members(self) -> "tuple[Encoder, ...]":
+        """The encoders whose embeddings are side by side; usually the encoder itself."""
+        return self.model.members if isinstance(self.model, SideBySide) else (self,)
+
     def __reduce__(self) -> Any:
         """Pickle the name instead of the weights, so that another process loads its own encoder."""
         if self.version is not None:
@@ -63,13 +68,26 @@ class Encoder:
         return Encoder, (self.name, self.model)
 
 
+class SideBySide(NamedTuple):
+    """Several encoders: the embeddings of a text are one row."""
+
+    members: tuple[Encoder, ...]
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Return the embeddings of the texts."""
+        return np.hstack([np.asarray(one.encode(texts)) for one in self.members])
+
+
+BESIDE = ","  # between the names of several encoders
+
+
 def encoder_of(embedder: Any) -> Encoder:
     """Return the encoder that an embedder stands for; one that is named is loaded once per process.
 
     Parameters
     ----------
-    embedder : callable, object with a method ``encode``, str or path-like
-        A string or a path is what ``load_embedder`` takes.
+    embedder : callable, object with a method ``encode``, str, path-like, or a list or tuple of these
+        A string or a path is what ``load_embedder`` takes; a string may have several, with commas between.
 
     Returns
     -------
@@ -85,8 +103,13 @@ def encoder_of(embedder: Any) -> Encoder:
     """
     if isinstance(embedder, Encoder):
         return embedder
+    if isinstance(embedder, str) and BESIDE in embedder and not os.path.isdir(embedder):
+        embedder = embedder.split(BESIDE)
     if isinstance(embedder, (str, PathLike)):
         return _load_once(str(embedder) if is_named(embedder) else os.path.abspath(_checked_folder(embedder)))
+    if isinstance(embedder, (list, tuple)) and embedder:
+        members = tuple(encoder_of(one) for one in embedder)
+        return Encoder(BESIDE.join(one.name for one in members), SideBySide(members))
     kind = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
     # Bytes may have a method, but not one for texts, and classes are callable.
     if isinstance(embedder, (bytes, type)) or not callable(getattr(embedder, "encode", embedder)):
@@ -173,8 +196,11 @@ ENCODERS = {
 }
 
 
+INSTALLED_BY_US = "use"  # by the extra ``embeddings``
+
+
 def is_named(given: object, *, in_package: bool = False) -> bool:
-    """Return whether this is the name of an encoder, rather than a folder or an object.
+    """Return whether this is the name of an encoder, or of several, rather than a folder or an object.
 
     With ``in_package``, only names of encoders whose weights are in a package count.
 
@@ -182,11 +208,11 @@ def is_named(given: object, *, in_package: bool = False) -> bool:
     --------
     >>> is_named("use"), is_named("model2vec:minishlab/potion-base-8M"), is_named("models/use")
     (True, True, False)
-    >>> is_named("model2vec:minishlab/potion-base-8M", in_package=True)
-    False
+    >>> is_named("model2vec:minishlab/potion-base-8M", in_package=True), is_named("use,wordllama")
+    (False, True)
     """
-    source = ENCODERS.get(_key(given)) if isinstance(given, str) else None
-    return source is not None and (source.in_package or not in_package)
+    sources = [ENCODERS.get(_key(name)) for name in given.split(BESIDE)] if isinstance(given, str) else [None]
+    return all(source is not None and (source.in_package or not in_package) for source in sources)
 
 
 def is_installed(name: str) -> bool:
@@ -237,6 +263,8 @@ def load_embedder(name: str | PathLike[str]) -> Encoder:
     Traceback (most recent call last):
     dropglm.base.errors.InputError: no/such/folder is not a folder; name that of a ...
     """
+    if isinstance(name, str) and BESIDE in name and is_named(name):
+        return encoder_of(name)
     if not is_named(name):
         return _read_folder(_checked_folder(name))
     name = str(name)

@@ -187,7 +187,13 @@ SUMMARY = Record(
         "iterations": whole(),
         "converged": FLAG,
         "embedding": Record(
-            {"dimension": whole(), "name": none_or(TEXT), "noise": number(0.0), "l2_weight": number(0.0)},
+            {
+                "dimension": whole(),
+                "name": none_or(TEXT),
+                # Older files have one number.
+                "noise": either(several(number(0.0)), number(0.0)),
+                "l2_weight": either(several(none_or(number(0.0))), number(0.0)),
+            },
             or_none=True,
         ),
         "unlabeled_effect": Record(
@@ -197,8 +203,10 @@ SUMMARY = Record(
                 "n_latent": whole(),
                 "rare_words": FLAG,
                 "rounds": whole(),
+                "discriminant_rounds": whole(),
                 "discount": number(0.0),
             },
+            optional=("discriminant_rounds",),  # which older files lack
             or_none=True,
         ),
         **dict.fromkeys(("characters", "copies", "contradictory"), whole()),

@@ -65,14 +65,14 @@ class Summary:
         None if there are no embeddings. Otherwise the numbers per text ("dimension"), the name of the
         embedder ("name"; None if embeddings were given), the standard deviation of the noise relative to the
         root mean square of the columns ("noise"), and the l2 weight relative to that of the n-grams
-        ("l2_weight").
+        ("l2_weight"): one number per encoder, None if it is left out.
     unlabeled_effect : dict or None
         None if there are no unlabelled texts or if nothing was tuned. Otherwise the mean score of the best
         settings that do not use them ("score_without") and its accuracy on held-out texts
         ("accuracy_without"), both None if no such settings were tried; those with unlabelled texts are in
         ``search``. Also how the model uses them: the number of latent features ("n_latent"), whether these
-        give rare words more weight ("rare_words"), the number of rounds of naive Bayes ("rounds") and
-        "discount".
+        give rare words more weight ("rare_words"), the numbers of rounds of naive Bayes ("rounds") and
+        of discriminant analysis ("discriminant_rounds"), and "discount".
     characters : int
         Number of n-grams of characters; 0 if the model does not use them.
     copies : int
@@ -140,10 +140,12 @@ class Summary:
 
 def _embedding_line(embedding: dict[str, Any]) -> str:
     source = "" if embedding["name"] is None else f" from {embedding['name']}"
-    return (
-        f"{embedding['dimension']:,} numbers per text{source}; noise {embedding['noise']:g}, l2 weight "
-        f"{embedding['l2_weight']:g}"
-    )
+    noises, weights = (np.atleast_1d(embedding[name]).tolist() for name in ("noise", "l2_weight"))
+    used = [
+        "left out" if weight is None else f"noise {noise:g}"
+        for noise, weight in zip(noises, weights, strict=True)
+    ]
+    return f"{embedding['dimension']:,} numbers per text{source}; {' + '.join(used)}"
 
 
 def format_class_counts(texts: dict[str, int]) -> str:
@@ -211,6 +213,9 @@ def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
         uses.append(f"{effect['n_latent']} latent features{rare}")
     if effect["rounds"]:
         uses.append(f"{effect['rounds']} round{'s' if effect['rounds'] > 1 else ''} of naive Bayes")
+    if effect.get("discriminant_rounds"):
+        rounds = effect["discriminant_rounds"]
+        uses.append(f"{rounds} round{'s' if rounds > 1 else ''} of discriminant analysis")
     if effect["discount"]:
         uses.append(f"discount {effect['discount']:g}")
     used = ", ".join(uses) or "not used"

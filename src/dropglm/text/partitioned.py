@@ -27,7 +27,7 @@ from dropglm.places.partitions.rows import RowsInPartitions
 from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
 from dropglm.text.blocks_beside_ngrams import (
-    EmbeddingBlock,
+    EmbeddingBlocks,
     LatentColumns,
     LatentPrior,
     scaled,
@@ -35,7 +35,7 @@ from dropglm.text.blocks_beside_ngrams import (
 )
 from dropglm.text.characters import within_budget
 from dropglm.text.copies import TextGroups, copy_keys
-from dropglm.text.embeddings import Scaling, check_embeddings, embed
+from dropglm.text.embeddings import Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.encoders import encoder_of
 from dropglm.text.labels import check_text_labels
 from dropglm.text.ngrams.analysis import check_texts
@@ -141,14 +141,15 @@ class TextsInPartitions(TrainingTexts):
         some = embedded or classifier.embedder is not None
         self.embeddings = self._embed(classifier.embedder, bool(embedded), shown) if some else None
 
-    def _embed(self, embedder: Any, given: bool, shown: bool) -> EmbeddingBlock:
+    def _embed(self, embedder: Any, given: bool, shown: bool) -> EmbeddingBlocks:
         """Let the partitions embed their texts, unless embeddings were given; return how they are scaled."""
         with Progress("Embedding the texts of all partitions", is_stage=True, shown=shown):
             self._texts = self.engine.keep(embed_texts, self._texts, None if given else embedder)
             n, total = self.engine.total(embedding_sums, self._texts, None, add_embedding_sums)
         mean = total / n
         squares = self.engine.total(squared_distances, self._texts, mean, add)
-        return EmbeddingBlock.of(embedder, Scaling.from_squares(mean, squares / n))
+        scaling = Scaling.from_squares(mean, squares / n, embedding_widths(embedder))
+        return EmbeddingBlocks.of(embedder, scaling)
 
     def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
         """Return a vectorizer of all texts, and the partitions with their matrices."""
@@ -218,9 +219,9 @@ class TextsInPartitions(TrainingTexts):
         features.clear()
         return LatentPrior(tuple(blocks), powers), with_latent
 
-    def rows(self, estimator: Any, features: Any) -> TrainingRows:
+    def rows(self, estimator: Any, features: Any, *, embedded: bool) -> TrainingRows:
         """Return the rows of a fit; the list of features is emptied."""
-        scaling = None if self.embeddings is None else self.embeddings.scaling
+        scaling = self.embeddings.scaling if embedded and self.embeddings is not None else None
         groups: list[Any] = [None] * len(features)
         if self.groups.labels is not None:
             ends = np.cumsum(self._sizes[: self._first_unlabeled])
@@ -235,7 +236,7 @@ class TextsInPartitions(TrainingTexts):
             raise InputError(
                 f"All rows of class {min(missing)} have a sample_weight of 0; remove these rows."
             )
-        if self.embeddings is None:
+        if scaling is None:
             rows.held_out_scale = self._held_out_scale
         return rows
 
@@ -310,9 +311,11 @@ def add_embedding_sums(a: tuple[int, Any], b: tuple[int, Any]) -> tuple[int, Any
     return a[0] + b[0], a[1] + b[1]
 
 
-def squared_distances(part: TextRows, mean: np.ndarray) -> float:
-    """Return the sum of the squared distances of a partition's embeddings from their mean."""
-    return 0.0 if part.embeddings is None else float(np.square(part.embeddings - mean).sum())
+def squared_distances(part: TextRows, mean: np.ndarray) -> np.ndarray:
+    """Return the sums of the squared distances of a partition's embeddings from their mean, by column."""
+    if part.embeddings is None:
+        return np.zeros(len(mean))
+    return np.square(part.embeddings - mean).sum(axis=0)
 
 
 def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
@@ -430,10 +433,9 @@ def add_latent(part: TextRows, latent: tuple[LatentColumns, list[Any]]) -> TextR
 
 
 def to_rows(grouped: list[Any], scaling: Scaling | None) -> Rows:
-    """Return a partition and its groups as rows of features, with scaled embeddings as the last block."""
+    """Return a partition and its groups as rows of features, with scaled embeddings as the last blocks."""
     part, groups = grouped
     X, E = part.X, part.embeddings
     if scaling is not None:
-        k = len(scaling.mean)
-        X = with_embeddings(X, np.empty((0, k), np.float32) if E is None else scaling(E))
+        X = with_embeddings(X, scaling(np.empty((0, len(scaling.mean)), np.float32) if E is None else E))
     return Rows(part.number, X, part.y, part.weights, labeled=part.labeled, groups=groups)

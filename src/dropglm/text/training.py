@@ -37,14 +37,14 @@ from dropglm.search.scoring import check_scorer_name, standard_error, wilson_int
 from dropglm.search.search import SURVIVING, Search, is_grid
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
-    EmbeddingBlock,
+    EmbeddingBlocks,
     LatentPrior,
     set_embedding_values,
     with_embeddings,
 )
 from dropglm.text.characters import CharacterHead, character_settings, check_characters, within_budget
 from dropglm.text.copies import TextGroups, copy_keys
-from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed
+from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
 from dropglm.text.labels import warn_about_classes
 from dropglm.text.ngrams.counting import row_range
@@ -148,7 +148,7 @@ def uses_characters(classifier: Any, texts: "TrainingTexts") -> bool:
     words = isinstance(classifier.analyzer, str) and classifier.analyzer == "word"
     tuned = isinstance(estimator_of(classifier, texts.groups.class_sizes), LogisticRegressionCV)
     wanted = classifier.characters is not None and classifier.calibrate
-    return tuned and words and wanted and texts.embeddings is None
+    return tuned and words and wanted
 
 
 def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
@@ -221,15 +221,15 @@ class TrainingTexts(ABC):
         Number of texts of each class.
     n_unlabeled : int
         Number of texts without labels.
-    embeddings : EmbeddingBlock or None
-        The block of their embeddings, if they have any.
+    embeddings : EmbeddingBlocks or None
+        The blocks of their embeddings, if they have any.
     groups : TextGroups
         Which of the texts with labels are held out together.
     """
 
     class_counts: Counter[Any]
     n_unlabeled: int
-    embeddings: EmbeddingBlock | None
+    embeddings: EmbeddingBlocks | None
     groups: TextGroups
 
     @abstractmethod
@@ -255,8 +255,8 @@ class TrainingTexts(ABC):
         """Return the prior of k latent features, and the features with these as further blocks."""
 
     @abstractmethod
-    def rows(self, estimator: Any, features: Any) -> TrainingRows:
-        """Return the rows of a fit, from the features and, if there are any, the embeddings."""
+    def rows(self, estimator: Any, features: Any, *, embedded: bool) -> TrainingRows:
+        """Return the rows of a fit, from the features and, if wanted and there are any, the embeddings."""
 
 
 class TextsInMemory(TrainingTexts):
@@ -293,7 +293,8 @@ class TextsInMemory(TrainingTexts):
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled)
         if E is not None:
-            self.embeddings = EmbeddingBlock.of(classifier.embedder, Scaling.of(E))
+            scaling = Scaling.of(E, embedding_widths(classifier.embedder))
+            self.embeddings = EmbeddingBlocks.of(classifier.embedder, scaling)
             self._scaled = self.embeddings.scaling(E)
         self._counted: tuple[NgramVectorizer, Any] | None = None
 
@@ -372,17 +373,19 @@ class TextsInMemory(TrainingTexts):
         beside = None if unlabeled is None else prior.beside(unlabeled, self.n)
         return [prior.beside(labeled, 0), beside, X]
 
-    def rows(self, estimator: Any, features: Any) -> TrainingRows:
-        """Return the rows of a fit, from the features and, if there are any, the embeddings."""
+    def rows(self, estimator: Any, features: Any, *, embedded: bool) -> TrainingRows:
+        """Return the rows of a fit, from the features and, if wanted and there are any, the embeddings."""
         labeled, unlabeled, _ = features
-        if self._scaled is not None:
-            labeled = with_embeddings(labeled, self._scaled[: self.n])
-            unlabeled = None if unlabeled is None else with_embeddings(unlabeled, self._scaled[self.n :])
+        scaled = self._scaled if embedded else None
+        if scaled is not None:
+            labeled = with_embeddings(labeled, [E[: self.n] for E in scaled])
+            if unlabeled is not None:
+                unlabeled = with_embeddings(unlabeled, [E[self.n :] for E in scaled])
         groups = self.groups.labels
         data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None, groups)
         tuned = isinstance(estimator, LogisticRegressionCV)
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
-        if self._scaled is None:
+        if scaled is None:
             rows.held_out_scale = self._held_out_scale
         return rows
 
@@ -464,13 +467,15 @@ def _attempt(
     if prior is not None:
         prior.set_values(estimator)
     if texts.embeddings is not None:
-        set_embedding_values(estimator, texts.embeddings.width)
-    rows, searched = texts.rows(estimator, features), None
+        set_embedding_values(estimator, texts.embeddings.scaling.widths)
+    rows, searched = texts.rows(estimator, features, embedded=True), None
     if tuned:
+        encoders = 0 if texts.embeddings is None else texts.embeddings.encoders
         # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
         priors = PRIORS if prior is not None and texts.embeddings is None else None
         stepwise = _steps_through(classifier)
-        searched = estimator._search_rows(rows, rival=rival, priors=priors, stepwise=stepwise)
+        options = {"rival": rival, "priors": priors, "stepwise": stepwise, "encoders": encoders}
+        searched = estimator._search_rows(rows, **options)
     return Attempt(vectorizer, estimator, rows, prior, searched)
 
 
@@ -494,7 +499,7 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -
     estimator.set_params(multi_class="multinomial" if words.rows.family.several else "ovr")
     if prior is not None:
         prior.set_values(estimator, or_none=False)
-    rows = texts.rows(estimator, features)
+    rows = texts.rows(estimator, features, embedded=False)
     searched = estimator._search_rows(rows, priors=PRIORS, stepwise=_steps_through(classifier))
     return Attempt(vectorizer, estimator, rows, prior, searched)
 
@@ -659,6 +664,7 @@ def effect_of(search: LogisticRegressionCV, words: Attempt, characters: Attempt 
         "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].width,
         "rare_words": prior is not None and latent is not None and prior.powers[latent] > 0.0,
         "rounds": len(search.rounds_),
+        "discriminant_rounds": len(searched.discriminant_rounds),
         "discount": float(search.discount_),
     }
 
@@ -677,7 +683,7 @@ def warn_unless_better(summary: Any) -> None:
     effect, search = summary.unlabeled_effect, summary.search
     if effect is None or effect["score_without"] is None:
         return
-    used = effect["n_latent"] or effect["rounds"] or effect["discount"]
+    used = any(effect.get(name) for name in ("n_latent", "rounds", "discriminant_rounds", "discount"))
     slack = (search["standard_error"] or 0.0) if used else 0.0
     if search["score"] > effect["score_without"] - slack:
         return

@@ -22,6 +22,7 @@ from dropglm.core.predictions import all_classes
 from dropglm.places.partitions.engine import Engine
 from dropglm.places.partitions.prepared import PreparedPartition, Target
 from dropglm.places.partitions.sums import Answer, RowValues, Sums, add_answers, add_lists, sums_of
+from dropglm.places.rows import weighted_gram
 
 
 class Request(Protocol):
@@ -99,7 +100,7 @@ Columns = Callable[[PreparedPartition], np.ndarray | None]
 
 
 class TransposedProduct(NamedTuple):
-    """XᵀR for columns R that the partitions compute from their labels, weights and predictors."""
+    """XᵀR, and the sums of R, for columns R that partitions compute from labels, weights and predictors."""
 
     columns: Columns
     shape: tuple[int, int]  # (d, C)
@@ -111,8 +112,25 @@ class TransposedProduct(NamedTuple):
         part = part.without(self.left_out)
         R = self.columns(part)
         if R is None:
-            return _nothing(0, self.shape, self.dtype)
-        return sums_of(np.empty(0), part.design.transposed_dot(R), part.places, self.shape[0])
+            return _nothing(self.shape[1], self.shape, self.dtype)
+        return sums_of(R.sum(axis=0), part.design.transposed_dot(R), part.places, self.shape[0])
+
+
+class BlockGram(NamedTuple):
+    """Σ_i w_i x_i x_iᵀ of a dense block over the labelled rows, or over those without labels."""
+
+    number: int
+    width: int
+    labeled: bool
+
+    def of(self, part: PreparedPartition) -> Sums:
+        """Return the share of a partition."""
+        total = np.zeros((self.width, self.width))
+        if (part.y is not None) == self.labeled:
+            own, design = part.places_by_block[self.number], part.design.blocks[self.number].design
+            Z = design.dot(np.eye(len(own), dtype=design.dtype))
+            total[np.ix_(own, own)] = weighted_gram(Z, part.weights)
+        return Sums(total.ravel(), np.empty((0, 0)), None, 0)
 
 
 def weight_column(part: PreparedPartition, fold: int | None) -> np.ndarray | None:

@@ -41,6 +41,7 @@ from dropglm.places.partitions.contents import (
 from dropglm.places.partitions.engine import Engine, SerialEngine
 from dropglm.places.partitions.prepared import Plan, RowFolds, Target, prepare
 from dropglm.places.partitions.round_trips import (
+    BlockGram,
     Columns,
     PendingRequest,
     Predictors,
@@ -54,7 +55,14 @@ from dropglm.places.partitions.round_trips import (
     target_columns,
     weight_column,
 )
-from dropglm.places.rows import NO_BLOCKS, TrainingData, TrainingRows, class_factors, number_classes
+from dropglm.places.rows import (
+    NO_BLOCKS,
+    ClassTotals,
+    TrainingData,
+    TrainingRows,
+    class_factors,
+    number_classes,
+)
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -509,25 +517,36 @@ class RowsInPartitions(TrainingRows):
             for request, fold, intercept in predictors
         ]
 
-    def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
-        """Return, for each fold, the sums of the features of the first block over the rows of each class."""
+    def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
+        """Return, for each fold, the sums of the features of a block over the rows of each class."""
         features, K = self.features, len(self.data.classes)
-        _, columns, _ = features.blocks[0]
+        _, columns, _ = features.blocks[block]
         found = features.round_trips.ask(*(features.totals(K, class_columns, fold=fold) for fold in folds))
         return [totals.dense()[columns].astype(np.float64) for totals in found]
 
-    def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
-        """Return the sums of the features of the first block over unlabelled rows, with predicted labels."""
+    def unlabeled_totals(self, models: Sequence[Coefficients], block: int = 0) -> list[ClassTotals]:
+        """Return the sums of the features of a block over unlabelled rows, with predicted labels."""
         widths, dtype, K = self.features.widths, self.features.dtype, len(self.data.classes)
         at_a_time = max(1, MESSAGE // max(1, models[0][0].nbytes))
-        found: list[np.ndarray] = []
+        columns = slice(sum(widths[:block]), sum(widths[: block + 1]))
+        found: list[ClassTotals] = []
         for first in range(0, len(models), at_a_time):
             requests = [
                 TransposedProduct(partial(predicted_classes, model=model), (sum(widths), K), dtype)
                 for model in models[first : first + at_a_time]
             ]
-            found += [totals.dense()[: widths[0]] for totals in self._counted.ask(*requests)]
+            found += [ClassTotals(one.dense()[columns], one.numbers) for one in self._counted.ask(*requests)]
         return found
+
+    def gram(self, block: int) -> np.ndarray:
+        """Return Σ_i w_i x_i x_iᵀ over all rows of a dense block."""
+        width, order = self.features.widths[block], self.features.orders[block]
+        labeled = BlockGram(block, len(order), labeled=True)
+        unlabeled = BlockGram(block, width, labeled=False)
+        own = self.features.round_trips.ask(labeled)[0].numbers.reshape(len(order), len(order))
+        total = self._counted.ask(unlabeled)[0].numbers.reshape(width, width).copy()
+        total[np.ix_(order, order)] += own
+        return total
 
 
 def solver_of(solver: LBFGS, size: int, at_a_time: int, *, stored: bool = False) -> LBFGS:
