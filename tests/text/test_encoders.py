@@ -178,6 +178,8 @@ def test_an_explanation_names_the_encoder(fake):
     why = model.explain("a lovely story")
     assert why.embedding.name == "own"
     assert f"embedding by own {why.embedding.weight:+.2f}" in " ".join(str(why).split())
+    both = TextClassifier(embedder=list(fake), tune=False).fit(TEXTS, LABELS).explain("a lovely story")
+    assert "embedding by own and hub:some/model " in str(both)
 
 
 def test_only_names_are_names():

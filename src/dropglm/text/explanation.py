@@ -11,7 +11,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.core.predictions import LogisticPredictions
-from dropglm.text.encoders import is_named
+from dropglm.text.encoders import BESIDE, is_named
 from dropglm.text.ngrams.tokens import as_written
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ class Explanation:
         rows += _group("punctuation", self.punctuation, min(k, SHOWN_PUNCTUATION))
         if self.embedding is not None:
             name = self.embedding.name
-            by = f" by {name}" if is_named(name) else ""
+            by = f" by {name.replace(BESIDE, ' and ')}" if name is not None and is_named(name) else ""
             rows.append(OutlineRow(1, f"embedding{by}", self.embedding.weight))
         return [*rows, OutlineRow(1, "intercept", self.base_difference)]
 
