@@ -95,7 +95,7 @@ def test_characters_can_be_left_out(place):
 
 @pytest.mark.parametrize(
     "others",
-    [["--no-tune"], ["--no-calibrate"], ["--analyzer", "char"], ["--online"], ["--embedder", "folder"]],
+    [["--no-tune"], ["--no-calibrate"], ["--analyzer", "char"], ["--online"]],
     ids=str,
 )
 def test_characters_that_cannot_be_used_are_refused(place, others):
