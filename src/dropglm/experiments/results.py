@@ -110,7 +110,7 @@ class Lines(list[ResultLine]):
         return f"labelled texts{self._per_class()}"
 
     def _per_class(self) -> str:
-        return " per class" if self and all(_field(line, "per_class") for line in self) else ""
+        return " per class" if self and all(_field(line, "per_class") is True for line in self) else ""
 
 
 Groups = Mapping[Any, Lines]
