@@ -209,7 +209,8 @@ LABELS, PER_CLASS = (50, 100, 300, 1000), (8, 16, 32, 64)
 # and USE, a fit takes 15 s, against 1.7 s on emotion6.
 MOST_LABELS = 500
 MOST_UNLABELED = 3_000
-SUBSET_SEEDS = 2
+# Of the subset: two seeds, and the numbers of labels at which published results or most users are.
+SUBSET_LABELS, SUBSET_PER_CLASS, SUBSET_SEEDS = (100, 300), (8, 64), 2
 
 
 class Size(NamedTuple):
@@ -258,7 +259,7 @@ class Encoders(Experiment):
     title = "Pretrained encoders: our text classifier with one and with two, and its rivals"
     summary = "accuracy, log loss and honesty with the embeddings of pretrained encoders, on a CPU"
     data = tuple(name for name in SETS if name != DOCSTRINGS)
-    takes, takes_quick = "60 minutes, or 25 minutes with --subset", "20 seconds, no data set"
+    takes, takes_quick = "2 hours, or 25 minutes with --subset", "20 seconds, no data set"
     protocol = (
         "Eight data sets of the experiment on few labels, which describes them. A third of the texts, at "
         f"most {MAX_TEST:,}, are test texts. Of the others, some have labels and at most "
@@ -295,8 +296,13 @@ class Encoders(Experiment):
         return self._fits((DOCSTRINGS,), QUICK) if quick else self._fits(self.sets, self.size)
 
     def subset(self) -> list[PlannedFit]:
-        """Return the fits of all methods with the first seeds."""
-        return self._fits(self.sets, self.size._replace(seeds=min(self.size.seeds, SUBSET_SEEDS)))
+        """Return the fits of all methods with some numbers of labels and the first seeds."""
+        size = self.size._replace(
+            labels=[n for n in self.size.labels if n in SUBSET_LABELS] or self.size.labels,
+            per_class=[n for n in self.size.per_class if n in SUBSET_PER_CLASS] or self.size.per_class,
+            seeds=min(self.size.seeds, SUBSET_SEEDS),
+        )
+        return self._fits(self.sets, size)
 
     def _fits(self, sets: Sequence[str], size: Size) -> list[PlannedFit]:
         fits = planned_fits(self._splits(sets, size), self.methods, score_with_encoders)
