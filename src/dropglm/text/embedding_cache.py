@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -98,20 +99,21 @@ class EmbeddingCache:
                 numbers = {key_of(text): start + j for j, text in enumerate(texts[start : start + KEYS])}
                 query = f"SELECT key, embedding FROM rows WHERE key IN ({','.join('?' * len(numbers))})"
                 for key, row in file.execute(query, tuple(numbers)):
-                    if len(row) == 4 * width:
-                        E[numbers[key]], is_known[numbers[key]] = np.frombuffer(row, "<f4"), True
+                    if isinstance(row, bytes) and len(row) == 4 * width + 4 and row == _checked(row[:-4]):
+                        E[numbers[key]], is_known[numbers[key]] = np.frombuffer(row[:-4], "<f4"), True
 
         self._use(look_up)
         return E, is_known & np.isfinite(E).all(axis=1)
 
     def add(self, texts: Sequence[str], rows: np.ndarray) -> None:
         """Keep embeddings of texts; if the file becomes too large, remove the oldest ones."""
-        pairs = [(key_of(text), row.tobytes()) for text, row in zip(texts, rows.astype("<f4"), strict=True)]
+        rows = rows.astype("<f4")
+        pairs = [(key_of(text), _checked(row.tobytes())) for text, row in zip(texts, rows, strict=True)]
 
         def store(file: sqlite3.Connection) -> None:
             file.execute("BEGIN IMMEDIATE")
-            file.executemany("INSERT OR IGNORE INTO rows (key, embedding) VALUES (?, ?)", pairs)
-            # Only the oldest rows are ever removed, so the numbers of those that are left are consecutive.
+            file.executemany("INSERT OR REPLACE INTO rows (key, embedding) VALUES (?, ?)", pairs)
+            # Only the oldest rows are removed, and damaged ones get a new number, so few numbers are missing.
             file.execute("DELETE FROM rows WHERE id <= (SELECT max(id) FROM rows) - ?", (self.most,))
             file.execute("COMMIT")
 
@@ -146,6 +148,11 @@ class EmbeddingCache:
                 for suffix in ("", "-wal", "-shm"):
                     with suppress(OSError):
                         Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+
+def _checked(row: bytes) -> bytes:
+    """Return the bytes of a row with a checksum: SQLite does not notice if some of them have changed."""
+    return row + crc32(row).to_bytes(4, "little")
 
 
 def _equal(stored: bytes, probes: np.ndarray) -> bool:
