@@ -120,7 +120,7 @@ def test_an_embedder_must_not_change_its_dimension():
 
 @pytest.mark.parametrize("bad", [b"x", Encoder, 3, None], ids=repr)
 def test_what_is_not_an_embedder_is_refused(bad):
-    with pytest.raises(TypeError, match="embedder must be a name, callable or have a method encode, got"):
+    with pytest.raises(TypeError, match="embedder must be a name, callable or have a method encode, or be"):
         encoder_of(bad)
 
 
@@ -175,3 +175,10 @@ def test_the_name_of_an_embedder_is_its_own_or_that_of_its_class():
     assert Fingerprint.of(encoder).name == "Encoder"
     encoder.name = "mini"
     assert Fingerprint.of(encoder).name == "mini"
+
+
+def test_texts_that_encoders_do_not_take_are_repaired():
+    """Halves of surrogate pairs are replaced, and only the beginning of a very long text is encoded."""
+    seen = []
+    embed(lambda texts: seen.extend(texts) or np.ones((len(texts), 1)), ["a \ud800 b", "é" * 30_000, "plain"])
+    assert seen == ["a ? b", "é" * 20_000, "plain"]

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dropglm.text.embedding_cache import EmbeddingCache
 
 BATCH = 256  # texts per call of an embedder, so that there can be a progress bar
+# Characters of a text that an encoder is given: a megabyte takes USE a minute, and a server can do nothing
+# else meanwhile. The longest review of IMDB has 14,000.
+LONGEST = 20_000
 FEWEST = 32  # distinct texts for which the cache is used; fewer are encoded as soon as they are found
 PROBES = ("A lovely film with a great cast.", "The train leaves at seven.", "Version 2.1 of the library")
 # Largest distance of two embeddings of the same text, relative to their length. Half precision moves them by
@@ -65,7 +68,7 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
     if len(encoder.members) > 1:
         return np.hstack([embed(one, texts, shown=shown) for one in encoder.members])
     places: dict[str, int] = {}
-    numbers = [places.setdefault(text, len(places)) for text in texts]
+    numbers = [places.setdefault(_for_encoder(text), len(places)) for text in texts]
     distinct = list(places)
     found, missing = None, np.arange(len(distinct))
     cache = _cache_of(encoder) if len(distinct) >= FEWEST else None
@@ -90,6 +93,12 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
             progress.advance(len(batch))
     assert found is not None
     return found if len(distinct) == len(texts) else found[numbers]
+
+
+def _for_encoder(text: str) -> str:
+    """Return the beginning of a text, without halves of surrogate pairs, which encoders do not take."""
+    text = text[:LONGEST]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _cache_of(encoder: Encoder) -> "EmbeddingCache | None":

@@ -104,7 +104,7 @@ def encoder_of(embedder: Any) -> Encoder:
     if isinstance(embedder, Encoder):
         return embedder
     if isinstance(embedder, str) and BESIDE in embedder and not os.path.isdir(embedder):
-        embedder = embedder.split(BESIDE)
+        embedder = [name.strip() for name in embedder.split(BESIDE)]
     if isinstance(embedder, (str, PathLike)):
         return _load_once(str(embedder) if is_named(embedder) else os.path.abspath(_checked_folder(embedder)))
     if isinstance(embedder, (list, tuple)) and embedder:
@@ -114,7 +114,8 @@ def encoder_of(embedder: Any) -> Encoder:
     # Bytes may have a method, but not one for texts, and classes are callable.
     if isinstance(embedder, (bytes, type)) or not callable(getattr(embedder, "encode", embedder)):
         raise InputTypeError(
-            f"embedder must be a name, callable or have a method encode, got {kind}; load the model first."
+            "embedder must be a name, callable or have a method encode, or be a list of these, "
+            f"got {kind}; load the model first."
         )
     names = (getattr(embedder, attribute, None) for attribute in ("name", "__name__"))
     return Encoder(next((name for name in names if isinstance(name, str)), kind), embedder)
@@ -305,10 +306,10 @@ KINDS = "sentence-transformers or model2vec"
 def _checked_folder(name: str | PathLike[str]) -> Path:
     """Return a folder, or say that neither a folder nor an encoder has this name."""
     path = Path(name)
-    if path.is_dir():
+    if name and path.is_dir():
         return path
-    if isinstance(name, str) and path.name == name:
-        near = nearest(name, ENCODERS)
+    if not name or (isinstance(name, str) and path.name == name):
+        near = nearest(str(name), ENCODERS)
         hint = f"did you mean {near!r}? Known" if near is not None else "known"
         raise InputError(f"embedder {name!r} is unknown; {hint}: {quoted(ENCODERS)}, or a local folder.")
     raise InputError(f"{path} is not a folder; name that of a {KINDS} model.")
