@@ -353,12 +353,17 @@ def test_an_encoder_that_is_left_out_is_not_called(monkeypatch):
 
 
 def test_discriminant_analysis_of_unlabelled_texts_is_used_and_reported():
-    X, y = some_texts(24)
-    U, _ = some_texts(300, seed=1)
-    model = TextClassifier(embedder=Embedder()).fit(X, y, X_unlabeled=U)
-    effect = model.summary_.unlabeled_effect
-    assert effect["discriminant_rounds"] > 0
+    """The words say nothing, and a few labels little about the means of noisy embeddings."""
+    rng = np.random.default_rng(0)
+    y = np.arange(430) % 2
+    texts = [f"{' '.join(rng.choice(WORDS[6:], 4))} {k}" for k in range(430)]
+    E = rng.normal(size=(430, 30)) + 2.0 * np.eye(2, 30)[y]
+    X, U, T = texts[:30], texts[30:330], texts[330:]
+    given = {"X_unlabeled": U, "embeddings": E[:30], "embeddings_unlabeled": E[30:330]}
+    model = TextClassifier(n_latent=0).fit(X, y[:30], **given)
+    assert model.summary_.unlabeled_effect["discriminant_rounds"] > 0
     assert "of discriminant analysis" in str(model.summary_)
     with pytest.warns(UserWarning, match="did not improve"):
-        alone = TextClassifier(embedder=Embedder(), rounds=0).fit(X, y, X_unlabeled=U)
+        alone = TextClassifier(rounds=0, n_latent=0).fit(X, y[:30], **given)
     assert alone.summary_.unlabeled_effect["discriminant_rounds"] == 0
+    assert model.score(T, y[330:], embeddings=E[330:]) > alone.score(T, y[330:], embeddings=E[330:])

@@ -99,7 +99,7 @@ def test_line_of_the_summary(effect, search, line):
 
 def test_unlabelled_texts_that_bring_nothing_get_a_warning(data):
     texts, y, more = data
-    model = TextClassifier(n_latent=0, rounds=0, cv=3, l2=(1.0, 0.1))
+    model = TextClassifier(n_latent=0, rounds=0, cv=3, l2=(1.0, 0.1), characters=None)
     with pytest.warns(UserWarning, match="labels did not improve") as found:
         model.fit(texts, y, X_unlabeled=more)
     loss = -model.search_.best_score_

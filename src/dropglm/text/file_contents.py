@@ -198,15 +198,16 @@ SUMMARY = Record(
         ),
         "unlabeled_effect": Record(
             {
-                "score_without": none_or(number()),
-                "accuracy_without": none_or(number()),
+                **dict.fromkeys(
+                    ("score", "accuracy", "score_without", "accuracy_without"), none_or(number())
+                ),
                 "n_latent": whole(),
                 "rare_words": FLAG,
                 "rounds": whole(),
                 "discriminant_rounds": whole(),
                 "discount": number(0.0),
             },
-            optional=("discriminant_rounds",),  # which older files lack
+            optional=("score", "accuracy", "discriminant_rounds"),  # which older files lack
             or_none=True,
         ),
         **dict.fromkeys(("characters", "copies", "contradictory"), whole()),

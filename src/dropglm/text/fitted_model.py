@@ -69,10 +69,11 @@ class Summary:
     unlabeled_effect : dict or None
         None if there are no unlabelled texts or if nothing was tuned. Otherwise the mean score of the best
         settings that do not use them ("score_without") and its accuracy on held-out texts
-        ("accuracy_without"), both None if no such settings were tried; those with unlabelled texts are in
-        ``search``. Also how the model uses them: the number of latent features ("n_latent"), whether these
-        give rare words more weight ("rare_words"), the numbers of rounds of naive Bayes ("rounds") and
-        of discriminant analysis ("discriminant_rounds"), and "discount".
+        ("accuracy_without"), both None if no such settings were tried; and those with unlabelled texts
+        ("score", "accuracy"). All are of the model without n-grams of characters. Also how the model uses
+        them: the number of latent features ("n_latent"), whether these give rare words more weight
+        ("rare_words"), the numbers of rounds of naive Bayes ("rounds") and of discriminant analysis
+        ("discriminant_rounds"), and "discount".
     characters : int
         Number of n-grams of characters; 0 if the model does not use them.
     copies : int
@@ -221,12 +222,14 @@ def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
     used = ", ".join(uses) or "not used"
     if effect["score_without"] is None:
         return used
-    name, score = readable_score(search["scoring"], search["score"])
+    own = search | {key: effect[key] for key in ("score", "accuracy") if key in effect}
+    name, score = readable_score(search["scoring"], own["score"])
     _, score_without = readable_score(search["scoring"], effect["score_without"])
     line = f"{name} {score:.4f} instead of {score_without:.4f}"
     if name != "accuracy":
-        line += f", accuracy {search['accuracy']:.4f} instead of {effect['accuracy_without']:.4f}"
-    return f"{line} without them; {used}"
+        line += f", accuracy {own['accuracy']:.4f} instead of {effect['accuracy_without']:.4f}"
+    alone = "" if own["score"] == search["score"] else ", of words alone"
+    return f"{line} without them{alone}; {used}"
 
 
 class AnyTextModel:

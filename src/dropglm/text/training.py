@@ -543,7 +543,7 @@ def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) ->
         copies=texts.groups.copies,
         contradictory=texts.groups.contradictory,
         embedding=embedding,
-        unlabeled_effect=effect_of(search, words, characters) if search and texts.n_unlabeled else None,
+        unlabeled_effect=effect_of(search, words) if search and texts.n_unlabeled else None,
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
     )
     return FittedTextModel(vectorizer, model, search, summary, head, with_characters)
@@ -639,7 +639,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
     }
 
 
-def effect_of(search: LogisticRegressionCV, words: Attempt, characters: Attempt | None) -> dict[str, Any]:
+def effect_of(search: LogisticRegressionCV, words: Attempt) -> dict[str, Any]:
     """Return the field ``unlabeled_effect`` of a summary."""
     prior, searched = words.prior, words.search
     complete = [
@@ -647,20 +647,18 @@ def effect_of(search: LogisticRegressionCV, words: Attempt, characters: Attempt 
     ]
     without = [k for k in complete if not _uses_unlabeled(searched.grid[k].params, prior)]
     best = max(without, key=lambda k: searched.outcomes[k].scores.mean(), default=None)
-    score, accuracy = None, None
+    # The model of characters has no candidate without latent features, so words are compared with words.
+    found = dict.fromkeys(("score", "accuracy", "score_without", "accuracy_without"))
     if best is not None:
-        models = [searched.honest_predictors(best)]
-        if characters is not None and characters.prior is None:
-            models.append(characters.search.honest_predictors(characters.search.best_number))
-        eta = combination(models, searched).eta if search.calibrate else models[0]
-        found = searched.report(eta)
-        score, probabilities = found["best_score_"], found["cv_probabilities_"]
-        held_out = ~np.isnan(probabilities[:, 0])
-        accuracy = float(np.mean(probabilities[held_out].argmax(axis=1) == searched.rows.data.y[held_out]))
+        for after, eta in (("", searched.honest), ("_without", searched.honest_predictors(best))):
+            eta = combination([eta], searched).eta if search.calibrate else eta
+            report = searched.report(eta)
+            probabilities = report["cv_probabilities_"]
+            held_out = ~np.isnan(probabilities[:, 0])
+            right = probabilities[held_out].argmax(axis=1) == searched.rows.data.y[held_out]
+            found |= {f"score{after}": report["best_score_"], f"accuracy{after}": float(np.mean(right))}
     latent = None if prior is None else prior.chosen(search.l2_weights_)
-    return {
-        "score_without": score,
-        "accuracy_without": accuracy,
+    return found | {
         "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].width,
         "rare_words": prior is not None and latent is not None and prior.powers[latent] > 0.0,
         "rounds": len(search.rounds_),
@@ -685,9 +683,9 @@ def warn_unless_better(summary: Any) -> None:
         return
     used = any(effect.get(name) for name in ("n_latent", "rounds", "discriminant_rounds", "discount"))
     slack = (search["standard_error"] or 0.0) if used else 0.0
-    if search["score"] > effect["score_without"] - slack:
+    if effect["score"] > effect["score_without"] - slack:
         return
-    name, score = readable_score(search["scoring"], search["score"])
+    name, score = readable_score(search["scoring"], effect["score"])
     _, score_without = readable_score(search["scoring"], effect["score_without"])
     warnings.warn(
         f"The {summary.unlabeled:,} texts without labels did not improve the cross-validated {name} "
