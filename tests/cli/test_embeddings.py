@@ -221,7 +221,7 @@ def test_train_says_what_the_installed_encoder_would_bring(helps, monkeypatch, t
     hint = report["encoder_hint"]
     assert hint["accuracy"] > 0.9 > report["search"]["accuracy"]
     out = dropglm(*settings, cwd=tmp_path)
-    assert "with --embedder use, log loss" in " ".join(out.split())
+    assert "try --embedder use: log loss" in " ".join(out.split())
     asked = json.loads(dropglm(*settings, "--embedder", "use", "--json", cwd=tmp_path))
     assert asked["search"]["score"] == hint["score"]
     assert asked["encoder_hint"] is None

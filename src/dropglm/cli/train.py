@@ -273,9 +273,8 @@ def _encoder_hint(
         return None
     name, score = readable_score(found["scoring"], found["score"])
     _, now = readable_score(search["scoring"], search["score"])
-    advice = (
-        f"with --embedder {INSTALLED_BY_US}, {name} {score:.4f} instead of {now:.4f}, labelled texts alone"
-    )
+    without = ", even without the unlabelled texts" if model.summary_.unlabeled else ""
+    advice = f"try --embedder {INSTALLED_BY_US}: {name} {score:.4f} instead of {now:.4f}{without}"
     return {
         "embedder": INSTALLED_BY_US,
         "score": found["score"],
