@@ -309,11 +309,15 @@ class TextClassifier(TextModel):
         Returns
         -------
         float
-            Share of correct predictions.
+            Share of correct predictions; of several labels, all have to be right.
         """
         from sklearn.metrics import accuracy_score
 
-        return float(accuracy_score(y, self.predict(X, embeddings), sample_weight=sample_weight))
+        predicted = self.predict(X, embeddings)
+        if self.multilabel and predicted.ndim == 1:
+            same = [set(own) == set(labels) for own, labels in zip(predicted, y, strict=True)]
+            return float(np.average(same, weights=sample_weight))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_clone__(self) -> Self:
         """Copy the settings; the embedder is shared, since it may be large and nothing changes it."""

@@ -36,6 +36,7 @@ from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
 from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
 from dropglm.search.scoring import check_scorer_name, standard_error, wilson_interval
+from dropglm.search.thresholds import f1_thresholds, micro_f1
 from dropglm.search.search import SURVIVING, Search, is_grid
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
@@ -550,8 +551,29 @@ def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) ->
         embedding=embedding,
         unlabeled_effect=effect_of(search, words) if search and texts.n_unlabeled else None,
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
+        several_labels=several_labels(model, rows, search),
     )
     return FittedTextModel(vectorizer, model, search, summary, head, with_characters)
+
+
+def several_labels(
+    model: LogisticRegression, rows: TrainingRows, search: LogisticRegressionCV | None
+) -> dict[str, Any] | None:
+    """Choose the thresholds of several labels, and return the field ``several_labels`` of a summary.
+
+    The thresholds follow from the probabilities of held-out texts, not from their labels, so the F1 of these
+    texts is not too good because of the choice.
+    """
+    data = rows.data
+    if not data.multilabel:
+        return None
+    Y, f1 = data.memberships, None
+    if search is not None:
+        held_out = ~np.isnan(search.cv_probabilities_[:, 0])
+        P = search.cv_probabilities_[held_out]
+        model.thresholds_ = f1_thresholds(P)
+        f1 = micro_f1(Y[held_out], model.thresholds_ < P)
+    return {"texts": len(Y), "without": int((~Y.any(axis=1)).sum()), "micro_f1": f1}
 
 
 def combination(models: Sequence[np.ndarray], search: Search) -> Combination:
