@@ -81,7 +81,9 @@ class RowLabels(NamedTuple):
             return cls(*_from_indicators(*found))
         y = check_target(estimator, y, n)
         if checks.missing(y) is not None:
-            raise InputError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
+            raise InputError(
+                "Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled."
+            )
         if not _is_vector(y):
             with warnings.catch_warnings():
                 # scikit-learn takes many classes with few rows each for a regression.
@@ -134,7 +136,9 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     if y is None or isinstance(y, str | bytes) or not isinstance(y, Iterable):
         return None
     rows = list(y.to_list() if hasattr(y, "to_list") else y)  # of pandas, which has an index, and of polars
-    if not any(isinstance(row, SEVERAL) and np.ndim(row) == 1 or isinstance(row, set | frozenset) for row in rows):
+    if not any(
+        isinstance(row, SEVERAL) and np.ndim(row) == 1 or isinstance(row, set | frozenset) for row in rows
+    ):
         return None
     for number, row in enumerate(rows):
         if not isinstance(row, SEVERAL):

@@ -3,20 +3,27 @@
 With probabilities p of a label for many rows, and those of the m largest predicted, F1 = 2 |right| / (m + n₁)
 is expected to be 2 Σ_{i ≤ m} p_i / (m + Σ_i p_i). No labels are needed for its maximum, only calibrated
 probabilities, so it does not follow the chance of a few rows.
+
+The threshold with the best F1 of a label is low where the label is hard to find. That is best for the mean F1
+of all labels (macro), but adds so many wrong predictions that F1 over all labels of all rows (micro) falls;
+the best micro F1 needs the same threshold for all labels. The geometric mean of both thresholds keeps most of
+either: on GoEmotions with 300 labelled texts micro and macro F1 are .395 and .163, with a threshold for each
+label .340 and .179, with a common one .403 and .144 (one split).
 """
 
 import numpy as np
 
 
 def f1_thresholds(P: np.ndarray) -> np.ndarray:
-    """Return the threshold of each label with the largest expected F1, given probabilities of shape (n, K).
+    """Return the threshold of each label, given probabilities of shape (n, K).
 
     Examples
     --------
     >>> f1_thresholds(np.array([[0.9], [0.8], [0.1], [0.1]]))
     array([0.45])
     """
-    return np.array([_best_f1(p) for p in P.T])
+    common = _best_f1(P.ravel())
+    return np.sqrt([common * _best_f1(p) for p in P.T])
 
 
 def _best_f1(p: np.ndarray) -> float:

@@ -132,6 +132,8 @@ class TextClassifier(TextModel):
     ----------
     classes_ : ndarray of shape (K,)
         The classes, sorted.
+    multilabel_ : bool
+        Whether texts have any number of labels.
     n_features_in_ : int
         Number of n-grams of words.
     vectorizer_ : NgramVectorizer
@@ -314,7 +316,7 @@ class TextClassifier(TextModel):
         from sklearn.metrics import accuracy_score
 
         predicted = self.predict(X, embeddings)
-        if self.multilabel and predicted.ndim == 1:
+        if self.multilabel_ and predicted.ndim == 1:
             same = [set(own) == set(labels) for own, labels in zip(predicted, y, strict=True)]
             return float(np.average(same, weights=sample_weight))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))

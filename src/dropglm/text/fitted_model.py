@@ -293,7 +293,7 @@ class AnyTextModel:
         return as_labels(model.predict(features), model.classes_)
 
     @property
-    def multilabel(self) -> bool:
+    def multilabel_(self) -> bool:
         """Whether texts have any number of labels."""
         return bool(self._fitted_model().model._multilabel)
 
