@@ -37,8 +37,8 @@ from dropglm.base.errors import InputError, stacklevel
 from dropglm.core.families import Multinomial
 from dropglm.core.predictions import indicators
 from dropglm.linear.base import LinearClassifier, LogisticModel
-from dropglm.linear.labels import check_labels
 from dropglm.linear.validation import check_features, check_settings
+from dropglm.places.labels import check_labels
 
 
 class CountsClassifier(LinearClassifier):

@@ -168,6 +168,7 @@ PerBlock, default="uniform"
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
+        *,
         label_probabilities: Any = None,
     ) -> Self:
         """Fit the model.

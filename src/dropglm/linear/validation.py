@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
-from dropglm.linear.labels import RowLabels, check_target
-from dropglm.places.rows import TrainingData, class_factors, with_weight
+from dropglm.places.labels import RowLabels, check_target, with_class_weights
+from dropglm.places.rows import TrainingData, with_weight
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -56,7 +56,7 @@ def check_classification(
         labels.y,
         attributes,
         sample_weights,
-        with_class_weights(estimator, labels, sample_weights),
+        with_class_weights(estimator.class_weight, labels, sample_weights),
         X_unlabeled,
         unlabeled_weights,
         labels.classes,
@@ -64,22 +64,6 @@ def check_classification(
         labels.membership,
         labels.multilabel,
     )
-
-
-def with_class_weights(estimator: Any, labels: RowLabels, sample_weights: np.ndarray) -> np.ndarray:
-    """Return sample weights times the weights of the classes, which several labels cannot have."""
-    classes, y, membership, multilabel = labels
-    by_class = np.bincount(y, sample_weights) if membership is None else sample_weights @ membership
-    if not by_class.all():
-        raise InputError(
-            f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
-        )
-    if multilabel:
-        if estimator.class_weight is not None:
-            raise InputError("class_weight cannot be used if rows have several labels; use sample_weight.")
-        return sample_weights
-    factors = class_factors(estimator.class_weight, classes, by_class)
-    return sample_weights * (factors[y] if membership is None else membership @ factors)
 
 
 def check_regression(

@@ -419,7 +419,7 @@ class RowsInMemory(TrainingRows):
             betas, intercepts = (np.hstack(parts) for parts in zip(*some, strict=True))
             # Not X @ β: for a dense block, several threads would wait for those of BLAS.
             eta = rows.dot(betas.astype(rows.dtype, copy=False)) + intercepts
-            p = [predicted_columns(part, self.data.multilabel) for part in np.hsplit(eta, len(some))]
+            p = [class_probability_columns(part, self.data.multilabel) for part in np.hsplit(eta, len(some))]
             sums = rows.blocks[block].design.transposed_dot(weights[:, None] * np.hstack(p))
             return list(map(ClassTotals, np.hsplit(sums, len(some)), [weights @ own for own in p]))
 
@@ -440,7 +440,7 @@ def with_total(memberships: np.ndarray) -> np.ndarray:
     return np.hstack([memberships, np.ones((len(memberships), 1))])
 
 
-def predicted_columns(eta: np.ndarray, multilabel: bool) -> np.ndarray:
+def class_probability_columns(eta: np.ndarray, multilabel: bool) -> np.ndarray:
     """Return the columns of ``TrainingRows.class_columns`` for rows with predicted labels."""
     p = class_probabilities(eta, multilabel=multilabel)
     return with_total(p) if multilabel else p

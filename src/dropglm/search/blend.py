@@ -78,7 +78,7 @@ class Targets(NamedTuple):
     @classmethod
     def of(cls, y: "np.ndarray | Targets") -> Self:
         """Return targets as they are, or those with these numbers or probabilities."""
-        return y if isinstance(y, cls) else cls(y)
+        return cls(*y) if isinstance(y, Targets) else cls(y)
 
     def losses(self, eta: np.ndarray) -> np.ndarray:
         """Return the log loss of each row; of several labels, their mean."""
@@ -463,7 +463,9 @@ class BlendedRows:
         self._parts = [part.ravel() for part in parts] if self._loop is two_classes else parts
         certain = y.ndim == 1
         if self._loop is two_classes:
-            self._labels = (np.ascontiguousarray(y if certain else y[:, 0], np.float64),)
+            self._labels: tuple[np.ndarray, ...] = (
+                np.ascontiguousarray(y if certain else y[:, 0], np.float64),
+            )
         else:
             own = y if certain else y.argmax(axis=1)
             shares = np.empty((0, 0)) if certain else np.ascontiguousarray(y, np.float64)

@@ -191,6 +191,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
         groups: Any = None,
+        *,
         label_probabilities: Any = None,
     ) -> Self:
         """Choose the settings by cross-validation, and fit the model with them to all rows.

@@ -237,6 +237,7 @@ class TextClassifier(TextModel):
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
         groups: Any = None,
+        *,
         label_probabilities: Any = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.

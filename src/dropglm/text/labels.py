@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError, stacklevel
-from dropglm.linear.labels import RowLabels, several_labels
+from dropglm.places.labels import RowLabels, as_rows, several_labels
 from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
@@ -28,10 +28,17 @@ def check_text_labels(y: Any, n: int, label_probabilities: Any = None) -> RowLab
     """
     if not n:
         raise InputError("X is empty; give at least two texts with labels.")
+    if label_probabilities is None:
+        y = text_labels(y, n)
+    return RowLabels.of(None, y, n, label_probabilities)
+
+
+def text_labels(y: Any, n: int) -> np.ndarray:
+    """Return the labels of n texts as an array, with a tuple per text or indicators if these have several."""
     if not (y is None or hasattr(y, "__len__") or sparse.issparse(y)):
         y = list(y)
-    if label_probabilities is not None or several_labels(y, n) is not None:
-        return RowLabels.of(None, y, n, label_probabilities)
+    if several_labels(y, n) is not None:
+        return as_rows(y)
     y = np.asarray(y)
     if y.shape != (n,):
         raise InputError(f"y has shape {y.shape}, but X has {n} texts.")
@@ -45,7 +52,7 @@ def check_text_labels(y: Any, n: int, label_probabilities: Any = None) -> RowLab
         raise InputError(
             f"y has fractional numbers such as {float(y[fraction])}; use strings or integers as classes."
         )
-    return RowLabels.of(None, y, n)
+    return y
 
 
 def find_class_numbers(y: Any, classes: Any) -> np.ndarray:

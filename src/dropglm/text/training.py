@@ -29,15 +29,15 @@ from dropglm.base.progress import Progress, begin_stage
 from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.predictions import MULTILABEL
 from dropglm.linear import LogisticRegression
-from dropglm.linear.labels import RowLabels
 from dropglm.linear.validation import check_classification
+from dropglm.places.labels import RowLabels
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
 from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
 from dropglm.search.scoring import check_scorer_name, standard_error, wilson_interval
-from dropglm.search.thresholds import f1_thresholds, micro_f1
 from dropglm.search.search import SURVIVING, Search, is_grid
+from dropglm.search.thresholds import f1_thresholds, micro_f1
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
     EmbeddingBlocks,

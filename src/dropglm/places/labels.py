@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.base.gpu_arrays import to_host
-from dropglm.places.rows import number_classes
+from dropglm.places.rows import class_factors, number_classes
 
 # How far the probabilities of a row may be from a sum of 1; they are then scaled.
 ROUNDING = 1e-3
@@ -104,6 +104,22 @@ class RowLabels(NamedTuple):
         return self._replace(y=self.y[rows], membership=None if known is None else known[rows])
 
 
+def with_class_weights(class_weight: Any, labels: RowLabels, sample_weights: np.ndarray) -> np.ndarray:
+    """Return sample weights times the weights of the classes, which several labels cannot have."""
+    classes, y, membership, multilabel = labels
+    by_class = np.bincount(y, sample_weights) if membership is None else sample_weights @ membership
+    if not by_class.all():
+        raise InputError(
+            f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
+        )
+    if multilabel:
+        if class_weight is not None:
+            raise InputError("class_weight cannot be used if rows have several labels; use sample_weight.")
+        return sample_weights
+    factors = class_factors(class_weight, classes, by_class)
+    return np.asarray(sample_weights * (factors[y] if membership is None else membership @ factors))
+
+
 def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, and the number of each row's class, for an estimator that takes a class per row."""
     labels = RowLabels.of(estimator, y, n)
@@ -135,10 +151,8 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
         return np.array([str(name) for name in y.columns]), found[1]
     if y is None or isinstance(y, str | bytes) or not isinstance(y, Iterable):
         return None
-    rows = list(y.to_list() if hasattr(y, "to_list") else y)  # of pandas, which has an index, and of polars
-    if not any(
-        isinstance(row, SEVERAL) and np.ndim(row) == 1 or isinstance(row, set | frozenset) for row in rows
-    ):
+    rows = list(y.to_list() if hasattr(y, "to_list") else y)  # of a series
+    if not any(isinstance(row, SEVERAL) for row in rows):
         return None
     for number, row in enumerate(rows):
         if not isinstance(row, SEVERAL):
@@ -150,9 +164,9 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
         raise InputError(f"y has {len(rows)} entries, but X has {n} rows: inconsistent numbers of samples.")
     lists = [list(row.tolist() if isinstance(row, np.ndarray) else row) for row in rows]
     sizes, values = {len(row) for row in lists}, [label for row in lists for label in row]
-    if len(sizes) == 1 and sizes != {1} and all(type(one) in (int, float, bool) for one in values):
-        if set(values) <= {0, 1}:
-            return _of_matrix(np.array(lists), n)
+    numeric = all(type(one) in (int, float, bool) for one in values)
+    if len(sizes) == 1 and sizes != {1} and numeric and set(values) <= {0, 1}:
+        return _of_matrix(np.array(lists), n)
     if not values:
         raise InputError("No row of y has a label; a classifier needs some.")
     missing = next((k for k, row in enumerate(lists) for one in row if one is None or one != one), None)
@@ -164,14 +178,51 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     return classes, Y
 
 
+def indicators_of(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Return 1 for the labels of each row among known ones, 0 for the others; unknown labels are left out.
+
+    Examples
+    --------
+    >>> indicators_of([("b",), (), ("a", "c")], np.array(["a", "b"]))
+    array([[0, 1],
+           [0, 0],
+           [1, 0]])
+    """
+    if sparse.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
+        return np.asarray(_of_matrix(y.toarray() if sparse.issparse(y) else y, y.shape[0])[1], int)
+    number_of = {label: k for k, label in enumerate(classes.tolist())}
+    Y = np.zeros((len(y), len(classes)), int)
+    for row, labels in enumerate(y):
+        Y[row, [number_of[label] for label in labels if label in number_of]] = 1
+    return Y
+
+
+def as_rows(y: Any) -> np.ndarray:
+    """Return several labels per row as an array that can be joined to others: indicators, or tuples.
+
+    Examples
+    --------
+    >>> as_rows([["a"], []])
+    array([('a',), ()], dtype=object)
+    """
+    if sparse.issparse(y):
+        return np.asarray(y.toarray())
+    if (isinstance(y, np.ndarray) and y.ndim == 2) or hasattr(y, "columns"):
+        return np.asarray(y)
+    rows = [tuple(row) for row in y]
+    found = np.empty(len(rows), object)
+    found[:] = rows
+    return found
+
+
 def _of_matrix(Y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the columns, and the indicators, after checking these."""
     if len(Y) != n:
         raise InputError(f"y has {len(Y)} rows, but X has {n}: inconsistent numbers of samples.")
     if Y.dtype.kind not in "biuf" or not np.isin(Y, (0, 1)).all():
         raise InputError(
-            f"y has {Y.shape[1]} columns, so rows have several labels, but it is not a matrix of 0 and 1; give "
-            "such a matrix or, for each row, a list of its labels."
+            f"y has {Y.shape[1]} columns, so rows have several labels, but it is not a matrix of 0 and 1; "
+            "give such a matrix or, for each row, a list of its labels."
         )
     return np.arange(Y.shape[1]), Y.astype(np.float64)
 
@@ -213,7 +264,8 @@ def _from_probabilities(given: Any, n: int) -> tuple[Any, ...]:
     absent = ~P.any(axis=0)
     if absent.any():
         raise InputError(
-            f"No row of label_probabilities has the class {classes[int(absent.argmax())]}; leave out its column."
+            f"No row of label_probabilities has the class {classes[int(absent.argmax())]}; leave out its "
+            "column."
         )
     return classes, P.argmax(axis=1), P
 
