@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, get_scorer, log_loss
 
 from dropglm.core.families import Logistic, Multinomial
-from dropglm.places.rows import Fold
+from dropglm.places.rows import Fold, TrainingData
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import Blend
 from dropglm.search.held_out import CandidateResult, HeldOutRows
@@ -27,7 +27,7 @@ def held_out_rows(K, scoring, *, joint=True, weighted=False, repeats=1, seed=0) 
     y = np.concatenate([np.arange(K), rng.integers(K, size=N - K)])
     tests = [rows for _ in range(repeats) for rows in np.array_split(rng.permutation(N), 3)]
     weights = rng.choice([0.5, 1.0, 3.0], size=N) if weighted else np.ones(N)
-    data = SimpleNamespace(y=y, classes=np.arange(K) + 10, weights=weights, sample_weights=weights)
+    data = TrainingData(None, y, {}, weights, weights, classes=np.arange(K) + 10)
     rows = SimpleNamespace(
         data=data,
         family=Multinomial if joint else Logistic,

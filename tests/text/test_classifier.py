@@ -223,6 +223,7 @@ def test_texts_are_called_X_in_every_method(fitted):
     for name in ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"):
         assert next(iter(inspect.signature(getattr(fitted, name)).parameters)) == "X"
     names = ["X", "y", "sample_weight", "X_unlabeled", "embeddings", "embeddings_unlabeled", "groups"]
+    names.append("label_probabilities")
     assert list(inspect.signature(fitted.fit).parameters) == names
 
 
@@ -230,7 +231,7 @@ def test_public_attributes_are_the_documented_ones(fitted):
     documented = {
         *("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
         *("top_features", "explain", "save", "load", "classes_", "n_features_in_", "vectorizer_", "model_"),
-        *("summary_", "text_column_", "label_column_", "to_sklearn"),
+        *("summary_", "multilabel_", "text_column_", "label_column_", "to_sklearn"),
     }  # and search_ and cv_probabilities_, after tuning
     of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
     public = {name for name in dir(fitted) if not name.startswith("_")} - set(fitted.get_params())

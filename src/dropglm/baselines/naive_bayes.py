@@ -37,7 +37,8 @@ from dropglm.base.errors import InputError, stacklevel
 from dropglm.core.families import Multinomial
 from dropglm.core.predictions import indicators
 from dropglm.linear.base import LinearClassifier, LogisticModel
-from dropglm.linear.validation import check_features, check_labels, check_settings
+from dropglm.linear.validation import check_features, check_settings
+from dropglm.places.labels import check_labels
 
 
 class CountsClassifier(LinearClassifier):

@@ -18,7 +18,8 @@ from sklearn.utils.validation import validate_data
 from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.baselines.naive_bayes import CountsClassifier
-from dropglm.linear.validation import check_labels, check_settings
+from dropglm.linear.validation import check_settings
+from dropglm.places.labels import check_labels
 
 
 @dataclass(eq=False, repr=False)

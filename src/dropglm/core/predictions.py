@@ -12,6 +12,8 @@ import numpy as np
 from dropglm.base.gpu_arrays import is_on_gpu, like, predictors_on_gpu, to_host
 from dropglm.core.families import Logistic, Multinomial
 
+MULTILABEL = "multilabel"  # value of ``multi_class_`` if a row has any number of labels
+
 ENTRIES = 1 << 16  # products of entries and coefficients that are computed at a time
 
 
@@ -80,6 +82,11 @@ def indicators(y: np.ndarray, classes: Sequence[int]) -> np.ndarray:
     return (y[:, None] == np.array(classes)).astype(np.float64)
 
 
+def class_probabilities(eta: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
+    """Return the probability of every class: softmax(η), or σ(η) of each of several labels; shape (n, K)."""
+    return Logistic.mean(eta) if multilabel else Multinomial.mean(all_classes(eta))
+
+
 def softmax_predictors(eta: np.ndarray, *, softmax: bool) -> np.ndarray:
     """Return predictors whose softmax are the probabilities: η itself, or log σ(η) of one against the rest.
 
@@ -105,8 +112,9 @@ class ClassPredictions(LinearPredictions):
         ndarray of shape (n,) for two classes, else (n, K)
             For two classes, positive values favour ``classes_[1]``.
         """
-        eta = self._snapshot()._predictors(X)
-        return eta[:, 0] if eta.shape[1] == 1 else eta
+        model = self._snapshot()
+        eta = model._predictors(X)
+        return eta[:, 0] if eta.shape[1] == 1 and not model._multilabel else eta
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most likely class of each row.
@@ -118,12 +126,24 @@ class ClassPredictions(LinearPredictions):
 
         Returns
         -------
-        ndarray of shape (n,)
-            Classes.
+        ndarray of shape (n,), or (n, K) if rows have several labels
+            Classes; of several labels, 1 for those that a row has and 0 for the others.
         """
         model = self._snapshot()
-        best = self._best_class(model._predictors(X))
+        eta = model._predictors(X)
+        if model._multilabel:
+            return (eta > model._thresholds()).astype(np.intp)
+        best = self._best_class(eta)
         return like(best, model.classes_[to_host(best)])
+
+    @property
+    def _multilabel(self) -> bool:
+        """Whether a row has any number of labels, each with a predictor of its own."""
+        return False
+
+    def _thresholds(self) -> Any:
+        """Return the predictors above which a row has a label."""
+        return 0.0
 
     @staticmethod
     def _best_class(eta: np.ndarray) -> np.ndarray:
@@ -135,12 +155,21 @@ class LogisticPredictions(ClassPredictions):
     """Predictions of a logistic model, for several classes by ``multi_class_``."""
 
     multi_class_: str
+    thresholds_: np.ndarray | None = None
+
+    @property
+    def _multilabel(self) -> bool:
+        return self.multi_class_ == MULTILABEL
+
+    def _thresholds(self) -> Any:
+        """Return log p / (1 - p) for the probability p of each label above which a row has it."""
+        return 0.0 if self.thresholds_ is None else Logistic.natural_parameter(self.thresholds_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
 
         With more than two classes, one against the rest, each class has its own probability, and these are
-        scaled to sum to 1.
+        scaled to sum to 1. If rows have several labels they are not scaled.
 
         Parameters
         ----------
@@ -154,6 +183,8 @@ class LogisticPredictions(ClassPredictions):
         """
         model = self._snapshot()
         eta = model._predictors(X)
+        if model._multilabel:
+            return Logistic.mean(eta)
         if eta.shape[1] == 1:
             return np.hstack([Logistic.mean(-eta), Logistic.mean(eta)])
         return Multinomial.mean(softmax_predictors(eta, softmax=model.multi_class_ == "multinomial"))
@@ -173,6 +204,8 @@ class LogisticPredictions(ClassPredictions):
         """
         model = self._snapshot()
         eta = model._predictors(X)
+        if model._multilabel:
+            return -Logistic.log_partition(-eta)
         if eta.shape[1] == 1:
             return -np.hstack([Logistic.log_partition(eta), Logistic.log_partition(-eta)])
         eta = softmax_predictors(eta, softmax=model.multi_class_ == "multinomial")
@@ -195,3 +228,4 @@ class FittedLogistic(LogisticPredictions):
     intercept_: np.ndarray
     multi_class_: str
     n_features_in_: int
+    thresholds_: np.ndarray | None = None

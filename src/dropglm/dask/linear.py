@@ -13,8 +13,10 @@ from sklearn.metrics import accuracy_score, r2_score
 from dropglm import linear, search
 from dropglm.base import checks
 from dropglm.base.errors import InputError
+from dropglm.core.predictions import MULTILABEL
 from dropglm.dask.collections import gather, is_collection, map_partitions, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
+from dropglm.places.labels import indicators_of
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.places.partitions.contents import check_rows, naming
@@ -51,6 +53,7 @@ class DaskModel(BaseEstimator):
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
         *,
+        label_probabilities: Any = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Fit the model.
@@ -68,6 +71,9 @@ class DaskModel(BaseEstimator):
             Rows without labels.
         unlabeled_weight : like y, default=None
             Weights of the unlabelled rows.
+        label_probabilities : None
+            Not supported: pass each row once per class, with the probability of the class as its weight, in
+            one group.
         checkpoint : str or path, default=None
             A folder on the client for the state of the fit after each iteration. If the client dies, the same
             call continues there; at the end the folder is removed.
@@ -79,6 +85,7 @@ class DaskModel(BaseEstimator):
         """
         if X_unlabeled is None and unlabeled_weight is not None:
             raise InputError("unlabeled_weight was given without X_unlabeled.")
+        refuse_probabilities(label_probabilities)
         return self._fit_collections((X, y, sample_weight), (X_unlabeled, None, unlabeled_weight), checkpoint)
 
     def _fit_collections(
@@ -470,6 +477,7 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
         unlabeled_weight: Any = None,
         groups: Any = None,
         *,
+        label_probabilities: Any = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Choose the settings by cross-validation, and fit the model with them to all rows.
@@ -500,6 +508,7 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
         if X_unlabeled is None and unlabeled_weight is not None:
             raise InputError("unlabeled_weight was given without X_unlabeled.")
         unlabeled = X_unlabeled, None, unlabeled_weight
+        refuse_probabilities(label_probabilities)
         return self._fit_collections((X, y, sample_weight), unlabeled, checkpoint, groups)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -523,9 +532,19 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
         client = client_from(self.client)
         rows = partitions_of(client, X, y, sample_weight, labeled=True)
         eta, labels, weights = self._engine(client).total(predictors_of, rows, local, join)
-        identity = identity_model(self.classes_, softmax=self.multi_class_ == "multinomial")
+        softmax, many = self.multi_class_ == "multinomial", self._multilabel
+        identity = identity_model(self.classes_, softmax=softmax, multilabel=many)
         weighted = {} if sample_weight is None else {"sample_weight": weights}
         return float(scorer_from(self.scoring, identity)(identity, eta, labels, **weighted))
+
+
+def refuse_probabilities(given: Any) -> None:
+    """Raise an error if there are probabilities of labels."""
+    if given is not None:
+        raise InputError(
+            "label_probabilities is not supported on Dask; pass each row once per class, with the "
+            "probability of the class as its sample_weight and the same group."
+        )
 
 
 def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
@@ -533,10 +552,15 @@ def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
     checked = check_rows(rows, "labels")
     with naming(checked.name):
         K = len(model.classes_)
+        many = model.multi_class_ == MULTILABEL
         if not len(checked.weights):
-            return np.empty((0, 1 if K == 2 else K)), model.classes_[:0], checked.weights
+            empty = np.empty((0, K), int) if many else model.classes_[:0]
+            return np.empty((0, 1 if K == 2 and not many else K)), empty, checked.weights
         assert checked.y is not None
-        labels = model.classes_[class_numbers(checked.y, model.classes_)]
+        if many:
+            labels = indicators_of(checked.y, model.classes_)
+        else:
+            labels = model.classes_[class_numbers(checked.y, model.classes_)]
         return model._predictors(checked.X), labels, checked.weights
 
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from dropglm import text
 from dropglm.base.errors import InputError
-from dropglm.dask.linear import DaskClassifier, DaskModel
+from dropglm.dask.linear import DaskClassifier, DaskModel, refuse_probabilities
 from dropglm.places.partitions import Engine
 from dropglm.text.partitioned import TextsInPartitions
 from dropglm.text.training import fit_to_texts, warn_unless_better
@@ -73,6 +73,7 @@ label_column_
         embeddings_unlabeled: Any = None,
         groups: Any = None,
         *,
+        label_probabilities: Any = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.
@@ -93,6 +94,9 @@ label_column_
         groups : like y, default=None
             Labels of any type: texts with the same label, in whatever partitions, are held out together, and
             so are copies of texts.
+        label_probabilities : None
+            Not supported: pass each row once per class, with the probability of the class as its weight, in
+            one group.
         checkpoint : str or path, default=None
             A folder on the client for the state of the fit after each iteration, as for the linear
             estimators; only if nothing is tuned.
@@ -104,6 +108,7 @@ label_column_
         """
         if embeddings is None and embeddings_unlabeled is not None:
             raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
+        refuse_probabilities(label_probabilities)
         unlabeled = X_unlabeled, None, None, embeddings_unlabeled
         return self._fit_collections((X, y, sample_weight, embeddings), unlabeled, checkpoint, groups)
 

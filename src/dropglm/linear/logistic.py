@@ -12,6 +12,7 @@ from dropglm.core.families import Logistic, Multinomial
 from dropglm.core.l2_weights import L2Weights, l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.penalties import Expectation, Penalty
+from dropglm.core.predictions import MULTILABEL
 from dropglm.core.problem import Solution, Task, divergence_reason, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import Result
@@ -24,7 +25,7 @@ from dropglm.linear.base import (
 )
 from dropglm.linear.convergence import warn_no_minimum, warn_unless_converged
 from dropglm.linear.validation import check_classification
-from dropglm.places.rows import TrainingRows, rows_of
+from dropglm.places.rows import TrainingData, TrainingRows, rows_of
 
 # Whether more than two classes are fitted in one model; None means that it depends on the expectation.
 MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
@@ -163,10 +164,12 @@ PerBlock, default="uniform"
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
+        *,
+        label_probabilities: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -174,14 +177,18 @@ PerBlock, default="uniform"
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
             Features, float32 or float64; never modified.
-        y : array-like of shape (n,)
-            Labels of any type; -1 is a class like any other.
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K), or None
+            Labels of any type; -1 is a class like any other. A list of labels per row, or a matrix of 0 and
+            1, dense or sparse, means that a row has any number of labels, or none.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows, in the loss and in the noise penalty; a row of weight 2 counts like two rows.
         X_unlabeled : array-like, sparse or Blocks of shape (m, d), default=None
             Rows without labels, which improve the estimate of the noise penalty.
         unlabeled_weight : array-like of shape (m,), default=None
             Weights of the unlabelled rows.
+        label_probabilities : array-like of shape (n, K), mapping or data frame, default=None
+            Probabilities of the classes in place of y, which is then None: one column per class, named by
+            the mapping or the data frame, or else numbered. Each row sums to 1.
 
         Returns
         -------
@@ -189,7 +196,15 @@ PerBlock, default="uniform"
             The fitted model.
         """
         self._check_settings()
-        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        data = check_classification(
+            self,
+            X,
+            y,
+            sample_weight,
+            X_unlabeled,
+            unlabeled_weight,
+            label_probabilities=label_probabilities,
+        )
         return self._fit_to(rows_of(self, data.without_zero_weights()))
 
     def _fit_to(self, rows: TrainingRows) -> Self:
@@ -197,7 +212,7 @@ PerBlock, default="uniform"
         # Build one problem, or one per class against the rest.
         noise = noise_from(self.dropout, self.noise_std, rows.block_count)
         method = expectation_from(self.expectation)
-        joint = fits_jointly(self.multi_class, len(rows.data.classes), method, noisy=bool(noise.parts))
+        joint = fits_jointly(self.multi_class, rows.data, method, noisy=bool(noise.parts))
         family = Multinomial if joint else Logistic
         penalty = training_penalty(method, family, noise, self.random_state)
         features = rows.prepare(family, [noise], fit_intercept=self.fit_intercept)
@@ -213,7 +228,7 @@ PerBlock, default="uniform"
         # Predicted labels must not depend on an earlier fit.
         warm = self.warm_start and not problems[0].l2_weights.counts_unlabeled
         initial = previous_coefficients(self, features, coef.shape) if warm else None
-        multi_class = "multinomial" if joint else "ovr"
+        multi_class = MULTILABEL if data.multilabel else "multinomial" if joint else "ovr"
         with FitCallbacks(self, data, len(problems)) as callbacks:
 
             def task(k: int) -> Task:
@@ -268,10 +283,10 @@ PerBlock, default="uniform"
         return self
 
 
-def fits_jointly(multi_class: str, K: int, method: Expectation, *, noisy: bool) -> bool:
-    """Return whether K classes are fitted in one multinomial model rather than one against the rest."""
+def fits_jointly(multi_class: str, data: TrainingData, method: Expectation, *, noisy: bool) -> bool:
+    """Return whether classes are fitted in one multinomial model rather than one against the rest."""
     joint = lookup(MULTI_CLASS, multi_class, "multi_class")
     if joint is None:
         # Without noise there is no penalty that the multinomial family could lack.
         joint = not noisy or method.penalty_class(Multinomial) is not None
-    return joint and K > 2
+    return joint and len(data.classes) > 2 and not data.multilabel

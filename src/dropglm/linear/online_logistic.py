@@ -14,7 +14,8 @@ from dropglm.core.design.storage import BinaryRows, CsrRows, StoredRows, read_on
 from dropglm.core.maths.compile import kernel
 from dropglm.linear.base import LogisticModel
 from dropglm.linear.online_model import OnlineModel
-from dropglm.linear.validation import check_classes, check_labels, check_target
+from dropglm.linear.validation import check_classes
+from dropglm.places.labels import check_labels, check_target
 from dropglm.places.rows import class_numbers
 
 if TYPE_CHECKING:

@@ -1,19 +1,17 @@
 """Checks of an estimator's settings and of the data that users pass to ``fit``."""
 
-import warnings
 from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
-from dropglm.base.gpu_arrays import to_host
-from dropglm.places.rows import TrainingData, class_factors, number_classes, with_weight
+from dropglm.places.labels import RowLabels, check_target, with_class_weights
+from dropglm.places.rows import TrainingData, with_weight
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -44,23 +42,27 @@ def check_classification(
     X_unlabeled: Any,
     unlabeled_weight: Any,
     groups: Any = None,
+    label_probabilities: Any = None,
 ) -> TrainingData:
     """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
     X, X_unlabeled, unlabeled_weights, attributes = _checked_features(
         estimator, X, X_unlabeled, unlabeled_weight
     )
-    classes, numbers = check_labels(estimator, y, X.shape[0])
+    labels = RowLabels.of(estimator, y, X.shape[0], label_probabilities)
     sample_weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(sample_weights)
-    by_class = np.bincount(numbers, sample_weights)
-    if not by_class.all():
-        raise InputError(
-            f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
-        )
-    weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
-    groups = None if groups is None else checks.groups(groups, X.shape[0])
     return TrainingData(
-        X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes, groups
+        X,
+        labels.y,
+        attributes,
+        sample_weights,
+        with_class_weights(estimator.class_weight, labels, sample_weights),
+        X_unlabeled,
+        unlabeled_weights,
+        labels.classes,
+        None if groups is None else checks.groups(groups, X.shape[0]),
+        labels.membership,
+        labels.multilabel,
     )
 
 
@@ -148,38 +150,6 @@ def _may_split(frame: FrameType) -> bool:
     return module.startswith("sklearn.") and not module.startswith(PASSING_ON)
 
 
-def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
-    """Return y as an array with one entry per row."""
-    if y is None:
-        raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    y = to_host(y)
-    if not _is_vector(y):
-        y = column_or_1d(y, warn=True)
-    if len(y) != n:
-        raise InputError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
-    return y
-
-
-def _is_vector(y: Any) -> bool:
-    """Return whether y is a vector of strings, integers or truth values, which needs no further check."""
-    if type(y) is not np.ndarray or y.ndim != 1:
-        return False
-    return y.dtype.kind in "UTbiu" or (y.dtype.kind == "O" and set(map(type, y.tolist())) == {str})
-
-
-def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes, and the number of each row's class."""
-    y = check_target(estimator, y, n)
-    if checks.missing(y) is not None:
-        raise InputError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
-    if not _is_vector(y):
-        with warnings.catch_warnings():
-            # scikit-learn takes many classes with few rows each for a regression.
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(y)
-    return number_classes(y)
-
-
 def check_classes(estimator: Any, classes: Any) -> np.ndarray:
     """Return the sorted classes of an estimator that learns from parts of the data."""
     if classes is None:
@@ -188,4 +158,4 @@ def check_classes(estimator: Any, classes: Any) -> np.ndarray:
         )
     if np.ndim(classes) != 1 or len(np.unique(classes)) < 2:
         raise InputError(f"classes must list at least 2 labels, got {classes!r}.")
-    return check_labels(estimator, classes, len(classes))[0]
+    return RowLabels.of(estimator, classes, len(classes)).classes

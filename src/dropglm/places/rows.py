@@ -31,12 +31,12 @@ from dropglm.base.gpu_arrays import concatenate, is_on_gpu, like, to_host
 from dropglm.base.registry import lookup
 from dropglm.base.threads import each
 from dropglm.core.design import BlockDesign, Design
-from dropglm.core.families import Family, Multinomial
+from dropglm.core.families import Family
 from dropglm.core.features import AnyFeatures, Features
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
-from dropglm.core.predictions import all_classes, indicators
+from dropglm.core.predictions import class_probabilities, indicators
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
 from dropglm.places.candidate_fits import fit_along_paths
@@ -60,14 +60,25 @@ class TrainingData(NamedTuple):
     unlabeled_weights: np.ndarray | None = None
     classes: np.ndarray = np.empty(0)  # none in a regression
     groups: np.ndarray | None = None  # labels of any type; rows of a group are held out together
+    # Where y does not say all, (n, K): the probability of each class or, if a row has any number of labels
+    # (multilabel), 1 for those that it has. y is then the likeliest class, or a number for the rarest label.
+    membership: np.ndarray | None = None
+    multilabel: bool = False
+
+    @property
+    def memberships(self) -> np.ndarray:
+        """How far each row belongs to each class, 1 or 0 if that is certain; shape (n, K)."""
+        known = self.membership
+        return indicators(self.y, range(len(self.classes))) if known is None else known
 
     def without_zero_weights(self) -> "TrainingData":
         """Return the data without rows of weight 0, which must not matter even if they would overflow.
 
         It has no groups, which only searches need.
         """
-        X, weights, y, sample_weights = with_weight(self.X, self.weights, self.y, self.sample_weights)
-        return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights, groups=None)
+        names = ["y", "sample_weights", *([] if self.membership is None else ["membership"])]
+        X, weights, *others = with_weight(self.X, self.weights, *(getattr(self, name) for name in names))
+        return self._replace(X=X, weights=weights, groups=None, **dict(zip(names, others, strict=True)))
 
 
 def number_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -214,18 +225,23 @@ class TrainingRows(ABC):
         return self.data.weights if fold is None else self.folds[fold].times * self.data.weights
 
     @cached_property
-    def indicators(self) -> np.ndarray:
-        """1 for the class of a labelled row, 0 for the others; shape (n, K)."""
-        return indicators(self.data.y, range(len(self.data.classes)))
+    def class_columns(self) -> np.ndarray:
+        """What sums over labelled rows by class count: the membership of each class; shape (n, K).
+
+        If rows have several labels, the last of K + 1 columns is 1, for the sum over all rows.
+        """
+        own = self.data.memberships
+        return with_total(own) if self.data.multilabel else own
 
     def _targets(self) -> list[np.ndarray]:
-        """Return the labels of each problem: targets, indicators of all classes, or of one class."""
+        """Return the labels of each problem: targets, memberships of all classes, or of one class."""
         K = len(self.data.classes)
         if not K:
             return [self.data.y[:, None]]
+        own = self.data.memberships
         if self.family.several:
-            return [self.indicators]
-        return [indicators(self.data.y, [k]) for k in ([1] if K == 2 else range(K))]
+            return [own]
+        return [own[:, [k]] for k in ([1] if K == 2 and not self.data.multilabel else range(K))]
 
     def compute_means(self, left_out: Iterable[frozenset[int]], folds: Iterable[int | None]) -> None:
         """Compute the mean rows that the problems of these folds share, for each set of blocks left out."""
@@ -303,7 +319,8 @@ class TrainingRows(ABC):
     def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
         """Return, for each fold, the sums of the features of a block over the rows of each class.
 
-        Rows have the weights of the fold; None means all rows. Each is an array of shape (d', K).
+        Rows have the weights of the fold; None means all rows. Each is an array of shape (d', K), or
+        (d', K + 1) with the sum over all rows if these have several labels.
         """
 
     @abstractmethod
@@ -311,7 +328,8 @@ class TrainingRows(ABC):
         """Return the sums of all features of a block over unlabelled rows, with predicted labels.
 
         Σ_i w_i p_ik x_ij with p = softmax(Xβ + b) for each of the models, whose β has a row for every
-        feature; and Σ_i w_i p_ik.
+        feature; and Σ_i w_i p_ik. If rows have several labels, p = σ(Xβ + b), and the sums over all rows are
+        last.
         """
 
     @abstractmethod
@@ -378,7 +396,7 @@ class RowsInMemory(TrainingRows):
         design = self.features.labeled.blocks[block].design
 
         def totals(fold: int | None) -> Any:
-            return design.transposed_dot(self.weights(fold)[:, None] * self.indicators).astype(np.float64)
+            return design.transposed_dot(self.weights(fold)[:, None] * self.class_columns).astype(np.float64)
 
         return self.features.each(totals, list(folds))
 
@@ -401,7 +419,7 @@ class RowsInMemory(TrainingRows):
             betas, intercepts = (np.hstack(parts) for parts in zip(*some, strict=True))
             # Not X @ β: for a dense block, several threads would wait for those of BLAS.
             eta = rows.dot(betas.astype(rows.dtype, copy=False)) + intercepts
-            p = [Multinomial.mean(all_classes(part)) for part in np.hsplit(eta, len(some))]
+            p = [class_probability_columns(part, self.data.multilabel) for part in np.hsplit(eta, len(some))]
             sums = rows.blocks[block].design.transposed_dot(weights[:, None] * np.hstack(p))
             return list(map(ClassTotals, np.hsplit(sums, len(some)), [weights @ own for own in p]))
 
@@ -415,6 +433,17 @@ class RowsInMemory(TrainingRows):
         assert data.unlabeled_weights is not None
         labeled = weighted_gram(to_host(data.X.blocks[block]), self.weights(None))
         return labeled + weighted_gram(to_host(data.X_unlabeled.blocks[block]), data.unlabeled_weights)
+
+
+def with_total(memberships: np.ndarray) -> np.ndarray:
+    """Return the memberships of rows, and a column of ones; shape (n, K + 1)."""
+    return np.hstack([memberships, np.ones((len(memberships), 1))])
+
+
+def class_probability_columns(eta: np.ndarray, multilabel: bool) -> np.ndarray:
+    """Return the columns of ``TrainingRows.class_columns`` for rows with predicted labels."""
+    p = class_probabilities(eta, multilabel=multilabel)
+    return with_total(p) if multilabel else p
 
 
 def weighted_gram(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -15,14 +15,16 @@ are reported.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.core.families import Logistic
 from dropglm.core.maths.compile import fused_kernel
 from dropglm.core.maths.softplus import exp_of_nonpositive, softplus
 from dropglm.core.objective import Coefficients
-from dropglm.core.predictions import all_classes
+from dropglm.core.predictions import MULTILABEL, all_classes
+from dropglm.places.rows import TrainingData
 
 
 class Prior(NamedTuple):
@@ -58,11 +60,69 @@ SMALLEST_SPREAD = 1e-6
 MAX_NEWTON = 50  # iterations; five are usual
 
 
-class Blend(NamedTuple):
-    """The factors t of the model's predictors and c of naive Bayes'."""
+class Targets(NamedTuple):
+    """The labels that predictors of rows are compared with.
 
-    scale: float = 1.0
-    naive_bayes: float = 0.0
+    Attributes
+    ----------
+    y : ndarray of shape (n,), or of the shape of the predictors
+        Numbers of the classes; or probabilities of the classes, of two classes that of the second; or, if
+        rows have several labels, 1 for those that they have.
+    multilabel : bool
+        Whether each column of the predictors is that of a label, and a row has any number of these.
+    """
+
+    y: np.ndarray
+    multilabel: bool = False
+
+    @classmethod
+    def of(cls, y: "np.ndarray | Targets") -> Self:
+        """Return targets as they are, or those with these numbers or probabilities."""
+        return cls(*y) if isinstance(y, Targets) else cls(y)
+
+    def losses(self, eta: np.ndarray) -> np.ndarray:
+        """Return the log loss of each row; of several labels, their mean."""
+        if self.multilabel:
+            return np.mean(Logistic.log_partition(eta) - self.y * eta, axis=1)
+        return losses_of(eta, self.y)
+
+    def hits(self, eta: np.ndarray) -> np.ndarray:
+        """Return the probability that the prediction for each row is right; 1 or 0 if labels are certain."""
+        if self.multilabel:
+            return ((eta > 0.0) == self.y).all(axis=1).astype(np.float64)
+        best = eta[:, 0] > 0.0 if eta.shape[1] == 1 else eta.argmax(axis=1)
+        if self.y.ndim == 1:
+            return (best == self.y).astype(np.float64)
+        own = all_shares(self.y)
+        return own[np.arange(len(own)), best.astype(np.intp)]
+
+    def take(self, rows: Any) -> Self:
+        """Return those of some rows."""
+        return self._replace(y=self.y[rows])
+
+    def label(self, k: int) -> "Targets":
+        """Return those of one of several labels."""
+        return Targets(self.y[:, [k]])
+
+
+def targets_of(data: TrainingData) -> Targets:
+    """Return the labels of all labelled rows, in the shape of their predictors if they are not certain."""
+    if data.membership is None:
+        return Targets(data.y)
+    one = len(data.classes) == 2 and not data.multilabel
+    return Targets(data.membership[:, 1:] if one else data.membership, data.multilabel)
+
+
+def all_shares(y: np.ndarray) -> np.ndarray:
+    """Return the probabilities of all classes, given those of all or of the second of two; shape (n, K)."""
+    return np.hstack([1.0 - y, y]) if y.shape[1] == 1 else y
+
+
+class Blend(NamedTuple):
+    """The factors t of the model's predictors and c of naive Bayes'; arrays with one number per label."""
+
+    scale: Any = 1.0
+    naive_bayes: Any = 0.0
 
     def __call__(self, eta: np.ndarray, nu: np.ndarray | None) -> np.ndarray:
         """Return t η + c ν; ν may be None if it is not part of the blend."""
@@ -85,7 +145,9 @@ class Blend(NamedTuple):
         """Blend the coefficients of a fitted model with ratios of its first features, of shape (K, d')."""
         other = None if ratios is None else (ratios.T, np.zeros_like(model.intercept_))
         beta, model.intercept_ = self.coefficients((model.coef_.T, model.intercept_), other)
-        model.coef_, model.multi_class_ = beta.T, "multinomial"
+        model.coef_ = beta.T
+        if model.multi_class_ != MULTILABEL:
+            model.multi_class_ = "multinomial"
 
 
 class CrossFit(NamedTuple):
@@ -114,8 +176,8 @@ class BlendFitter:
     ----------
     nu : ndarray of shape (n, K), or (n, 1) for two classes, or None
         Predictors of naive Bayes for held-out rows; if None or the same for all classes, c = 0.
-    y : ndarray of shape (n,)
-        Numbers of the classes.
+    y : ndarray of shape (n,), or Targets
+        Numbers of the classes, or what else the labels are. Several labels have blends of their own.
     weights : ndarray of shape (n,)
     offset : ndarray of shape (K,), or (1,) for two classes, optional
         o, which is added to all predictors; by default 0.
@@ -134,12 +196,26 @@ class BlendFitter:
     def __init__(
         self,
         nu: np.ndarray | None,
-        y: np.ndarray,
+        y: np.ndarray | Targets,
         weights: np.ndarray,
         offset: np.ndarray | None = None,
         spread: float | None = None,
     ) -> None:
-        self.y, self.weights, self.offset = y, weights, offset
+        targets = Targets.of(y)
+        self.by_label: list[BlendFitter] = []
+        if targets.multilabel:
+            self.by_label = [
+                BlendFitter(
+                    None if nu is None else nu[:, [k]],
+                    targets.label(k),
+                    weights,
+                    None if offset is None else offset[[k]],
+                    spread,
+                )
+                for k in range(targets.y.shape[1])
+            ]
+            return
+        self.y, self.weights, self.offset = targets.y, weights, offset
         found = 0.0 if nu is None else predictor_std(nu) if spread is None else spread
         self.spread = found if found > SMALLEST_SPREAD else 0.0
         self.nu = nu if self.spread else None
@@ -151,6 +227,10 @@ class BlendFitter:
 
         ``weights`` are those of the rows, if others than for all fits.
         """
+        if self.by_label:
+            how: Any = {"calibrate": calibrate, "priors": priors, "weights": weights}
+            blends = (one.fit(eta[:, [k]], **how) for k, one in enumerate(self.by_label))
+            return Blend(*map(np.array, zip(*blends, strict=True)))
         adds_nu = self.nu is not None
         used = [priors.scale if adds_nu else priors.alone] * calibrate + [priors.naive_bayes] * adds_nu
         if not used:
@@ -228,17 +308,17 @@ class Combination(NamedTuple):
     def of(
         cls,
         models: Sequence[np.ndarray],
-        y: np.ndarray,
+        y: np.ndarray | Targets,
         weights: np.ndarray,
         folds: FoldRows,
         totals: np.ndarray,
     ) -> "Combination":
         """Combine one or two models, given their predictors of held-out rows.
 
-        ``totals`` are the weights of all labelled rows of each class; some may never be held out.
+        ``totals`` are the weights of all labelled rows of each class, some of which may never be held out; if
+        rows have several labels, the last one is the weight of all rows.
         """
-        shares = np.log(totals / totals.sum())
-        o = shares[1:] - shares[:1] if len(totals) == 2 else shares
+        o = predictors_of_shares(totals, multilabel=Targets.of(y).multilabel)
         first, second = models[0] - o, models[1] - o if len(models) > 1 else None
         fitter = BlendFitter(second, y, weights, o, spread=1.0)
         fit = fitter.cross_fit(first, folds, calibrate=True, priors=COMBINED)
@@ -248,6 +328,27 @@ class Combination(NamedTuple):
         """Return that of the combination, given those of the models."""
         parts = [t * own for t, own in zip(self.factors, intercepts, strict=True)]
         return sum(parts, (1.0 - sum(self.factors)) * self.offset)
+
+
+def predictors_of_shares(totals: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
+    """Return the predictors that are the shares of the classes, given the weights of their rows.
+
+    Of several labels, the last weight is that of all rows. A label that no row has, or each, counts as if
+    half a row were different.
+
+    Examples
+    --------
+    >>> np.exp(predictors_of_shares(np.array([1.0, 3.0])))
+    array([3.])
+    >>> np.exp(predictors_of_shares(np.array([1.0, 3.0, 4.0, 4.0]), multilabel=True)).round(3)
+    array([0.333, 3.   , 7.   ])
+    """
+    if multilabel:
+        n = totals[-1]
+        own = np.clip(totals[:-1], 0.5, n - 0.5)
+        return np.asarray(np.log(own / (n - own)))
+    shares = np.log(totals / totals.sum())
+    return np.asarray(shares[1:] - shares[:1] if len(totals) == 2 else shares)
 
 
 class ValueGradientHessian(NamedTuple):
@@ -360,7 +461,16 @@ class BlendedRows:
         parts = [np.ascontiguousarray(part, np.float64) for part in (eta, eta if nu is None else nu)]
         self._loop = two_classes if parts[0].shape[1] == 1 else several_classes
         self._parts = [part.ravel() for part in parts] if self._loop is two_classes else parts
-        self._y, self._weights = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weights, np.float64)
+        certain = y.ndim == 1
+        if self._loop is two_classes:
+            self._labels: tuple[np.ndarray, ...] = (
+                np.ascontiguousarray(y if certain else y[:, 0], np.float64),
+            )
+        else:
+            own = y if certain else y.argmax(axis=1)
+            shares = np.empty((0, 0)) if certain else np.ascontiguousarray(y, np.float64)
+            self._labels = np.ascontiguousarray(own, np.int64), shares
+        self._weights = np.ascontiguousarray(weights, np.float64)
         self._offset = np.zeros(parts[0].shape[1]) if offset is None else offset
         self.losses = np.empty(len(y))
 
@@ -370,7 +480,7 @@ class BlendedRows:
         s = self._spread
         c = float(factors[-1]) / s if self._adds_nu else 0.0
         sums = np.empty(6)
-        self._loop(t, c, self._offset, *self._parts, self._y, self._weights, self.losses, sums)
+        self._loop(t, c, self._offset, *self._parts, *self._labels, self._weights, self.losses, sums)
         value, by_t, by_c, tt, tc, cc = sums.tolist()
         gradient, hessian = [by_t, by_c / s], [[tt, tc / s], [tc / s, cc / (s * s)]]
         used = slice(0 if self._calibrate else 1, 2 if self._adds_nu else 1)
@@ -378,14 +488,14 @@ class BlendedRows:
 
 
 def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the log loss of each row, -log P(own class) = log Σ_k e^(η_k - η_own).
+    """Return the log loss of each row, -log P(own class) = log Σ_k e^(η_k - η_own), or its expectation.
 
     Parameters
     ----------
     eta : ndarray of shape (n, K), or (n, 1) for two classes
         Predictors, or log probabilities.
-    y : ndarray of shape (n,)
-        Numbers of the classes.
+    y : ndarray of shape (n,), or of that of the predictors
+        Numbers of the classes, or probabilities of the classes.
 
     Returns
     -------
@@ -420,7 +530,10 @@ BLOCK = 1024  # rows whose derivatives are kept at a time
 
 @fused_kernel
 def two_classes(t, c, offset, eta, nu, y, weights, losses, sums):
-    """Set the losses of rows, and the sums; η and ν are (n,), those of class 1 less those of class 0."""
+    """Set the losses of rows, and the sums; η and ν are (n,), those of class 1 less those of class 0.
+
+    y is the probability of class 1.
+    """
     scratch, o = np.empty((2, BLOCK)), offset[0]
     value, by_t, by_c, by_tt, by_tc, by_cc = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for first in range(0, losses.size, BLOCK):
@@ -429,9 +542,10 @@ def two_classes(t, c, offset, eta, nu, y, weights, losses, sums):
         a, b, w, own = eta[first:last], nu[first:last], weights[first:last], losses[first:last]
         y_part, slopes, curvatures = y[first:last], scratch[0], scratch[1]
         for i in range(own.size):
-            sign = 1.0 - 2.0 * y_part[i]  # of the other class
-            loss, p, variance = softplus(sign * (o + t * a[i] + c * b[i]))
-            own[i], slopes[i], curvatures[i] = loss, w[i] * sign * p, w[i] * variance
+            z = o + t * a[i] + c * b[i]
+            log_partition, p, variance = softplus(z)
+            own[i] = log_partition - y_part[i] * z
+            slopes[i], curvatures[i] = w[i] * (p - y_part[i]), w[i] * variance
         for i in range(own.size):
             value += w[i] * own[i]
             by_t += slopes[i] * a[i]
@@ -443,8 +557,12 @@ def two_classes(t, c, offset, eta, nu, y, weights, losses, sums):
 
 
 @fused_kernel
-def several_classes(t, c, offset, eta, nu, y, weights, losses, sums):
-    """Set the losses of rows, and the sums; η and ν are (n, K)."""
+def several_classes(t, c, offset, eta, nu, y, shares, weights, losses, sums):
+    """Set the losses of rows, and the sums; η and ν are (n, K).
+
+    y are numbers of classes. If there are shares, the probabilities of the classes, the loss of a row is
+    expected: log Σ_k e^δ_k - Σ_k q_k δ_k, where the second term is 0 if the row is certainly of class y.
+    """
     e = np.empty(eta.shape[1])
     value, by_t, by_c, by_tt, by_tc, by_cc = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(losses.size):
@@ -465,13 +583,19 @@ def several_classes(t, c, offset, eta, nu, y, weights, losses, sums):
             mean_aa += e[k] * a * a
             mean_ab += e[k] * a * b
             mean_bb += e[k] * b * b
-        share = 1.0 / partition
+        share, expected_a, expected_b = 1.0 / partition, 0.0, 0.0
         mean_a *= share
         mean_b *= share
         losses[i] = largest + math.log(partition)
+        if shares.size:
+            for k in range(e.size):
+                a, b, q = eta_i[k] - eta_own, nu_i[k] - nu_own, shares[i, k]
+                losses[i] -= q * (offset[k] - own + t * a + c * b)
+                expected_a += q * a
+                expected_b += q * b
         value += w * losses[i]
-        by_t += w * mean_a
-        by_c += w * mean_b
+        by_t += w * (mean_a - expected_a)
+        by_c += w * (mean_b - expected_b)
         by_tt += w * (mean_aa * share - mean_a * mean_a)
         by_tc += w * (mean_ab * share - mean_a * mean_b)
         by_cc += w * (mean_bb * share - mean_b * mean_b)

@@ -12,7 +12,7 @@ from dropglm.base.errors import InputError
 from dropglm.base.threads import each
 from dropglm.core.families import Multinomial
 from dropglm.core.l2_weights import L2Weights
-from dropglm.core.predictions import softmax_predictors
+from dropglm.core.predictions import MULTILABEL, softmax_predictors
 from dropglm.linear.logistic import LogisticRegression
 from dropglm.places.candidate_fits import Candidate, FoldFit
 from dropglm.places.rows import Fold, TrainingData, TrainingRows
@@ -23,9 +23,11 @@ from dropglm.search.blend import (
     BlendFitter,
     FoldRows,
     Priors,
+    predictors_of_shares,
+    targets_of,
 )
 from dropglm.search.naive_bayes import padded_with_zeros, ratios_from_totals
-from dropglm.search.scoring import ROW_SCORERS, row_scorer_of, scorer_from, takes_weights
+from dropglm.search.scoring import row_scorer_of, scorer_from, takes_weights
 
 FOLDS = 5
 # By default folds are drawn 400 / (rows · classes) times, at least once and at most four times: scores of few
@@ -259,6 +261,16 @@ def repeats_of(n: int, K: int) -> int:
     return int(np.clip(ROWS_TIMES_CLASSES // (n * K), 1, MAX_REPEATS))
 
 
+def occurring(data: TrainingData) -> tuple[np.ndarray, np.ndarray]:
+    """Return names and numbers of the classes by which folds are stratified, without those of no row.
+
+    These are the likeliest class of each row or, of several labels, the rarest one.
+    """
+    found, strata = np.unique(data.y, return_inverse=True)
+    names = np.array([*data.classes.tolist(), "without labels"], object)  # the number of rows without any
+    return names[found], strata
+
+
 def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     """Return the folds that scikit-learn's ``cv`` describes.
 
@@ -280,13 +292,14 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     n, K = len(data.y), len(data.classes)
     repeats, units = repeats_of(n, K) if cv is None else 1, None
     cv = FOLDS if cv is None else cv
+    names, strata = (data.classes, data.y) if data.membership is None else occurring(data)
     if isinstance(cv, Integral):
         groups = np.arange(n) if data.groups is None else group_numbers(data.groups)
-        units = RowGroups(data.y, groups)
-        cv = fold_count(int(cv), units, data.classes, every_class=every_class)
+        units = RowGroups(strata, groups)
+        cv = fold_count(int(cv), units, names, every_class=every_class)
     drawn = units is not None and cv > 1
-    splits = stratified_splits(data.y, cv, repeats, groups) if drawn else _splits(cv, data)
-    folds = []
+    splits = stratified_splits(strata, cv, repeats, groups) if drawn else _splits(cv, data)
+    folds, memberships = [], data.memberships
     for number, (train, test) in enumerate(splits):
         train, test = (np.arange(n)[rows] for rows in (train, test))
         if units is not None:
@@ -295,8 +308,8 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
             held_out = units.with_all_classes(held_out)
             train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         fold = Fold(np.bincount(train, minlength=n).astype(np.float64), test)
-        weighted = np.bincount(data.y, fold.times * data.weights, minlength=K)
-        if not weighted.all():
+        weighted = (fold.times * data.weights) @ memberships
+        if not (weighted.all() or data.multilabel):
             raise InputError(
                 f"Split {number} has no row of class {data.classes[weighted.argmin()]} to train on; use "
                 "fewer folds, or pass other splits as cv."
@@ -352,7 +365,7 @@ class HeldOutRows:
         self.calibrate, self.naive_bayes = estimator.calibrate, estimator.naive_bayes
         self.row_indices = np.concatenate([fold.test for fold in folds])
         self.ends = np.cumsum([len(fold.test) for fold in folds])
-        self.y = data.y[self.row_indices]
+        self.targets = targets_of(data).take(self.row_indices)
         times = np.bincount(self.row_indices, minlength=len(data.y))
         self.several_times = bool(times.max(initial=0) > 1)  # whether a row is held out by several folds
         self.weights = (data.weights / np.maximum(times, 1))[self.row_indices]  # a row counts once
@@ -360,15 +373,20 @@ class HeldOutRows:
         self._starts = np.concatenate([[0], self.ends[:-1]])
         self._weight_sums = np.add.reduceat(self._score_weights, self._starts)
         self._nu: list[np.ndarray] = []  # naive Bayes' predictors, fold by fold
-        self.softmax = rows.family.several or self.calibrate or self.naive_bayes
-        self.identity = identity_model(data.classes, softmax=self.softmax)
+        self.softmax = rows.family.several or self.calibrate or self.naive_bayes or data.multilabel
+        self.identity = identity_model(data.classes, softmax=self.softmax, multilabel=data.multilabel)
+        if data.membership is not None and not data.multilabel and self.row_scorer is None:
+            raise InputError(
+                "Probabilities of labels need a score that is a mean over rows; use scoring='neg_log_loss'."
+            )
 
     def naive_bayes_ratios(self, folds: Sequence[int | None]) -> list[np.ndarray]:
         """Return naive Bayes' log ratios of the rows that each fold trains on; None means all rows."""
         _, columns, _ = self.features.blocks[0]
         d = sum(own.stop - own.start for _, own, _ in self.features.blocks)
+        how: Any = {"threads": self.features.threads, "multilabel": self.data.multilabel}
         return [
-            padded_with_zeros(ratios_from_totals(totals, threads=self.features.threads), columns, d)
+            padded_with_zeros(ratios_from_totals(totals, **how), columns, d)
             for totals in self.rows.class_totals(folds)
         ]
 
@@ -385,7 +403,8 @@ class HeldOutRows:
         n = int(self.ends[stop - 1])
         adding = {self._adds_nu(candidate.l2_weights) for candidate, _ in items}
         nu = {adds: np.concatenate(self._nu[:stop]) if adds else None for adds in adding}
-        blends = {adds: BlendFitter(nu[adds], self.y[:n], self.weights[:n]) for adds in adding}
+        targets = self.targets.take(slice(n))
+        blends = {adds: BlendFitter(nu[adds], targets, self.weights[:n]) for adds in adding}
 
         def outcome(item: tuple[Candidate, tuple[FoldFit, ...]]) -> CandidateResult:
             """Blend the held-out predictors of a candidate, and score them."""
@@ -412,7 +431,7 @@ class HeldOutRows:
         """
         nu = np.concatenate(self._nu) if self._adds_nu(candidate.l2_weights) else None
         eta = np.concatenate([fit.eta for fit in fits])
-        blend = BlendFitter(nu, self.y, self.weights).cross_fit(
+        blend = BlendFitter(nu, self.targets, self.weights).cross_fit(
             eta,
             self.fold_rows,
             calibrate=self.calibrate,
@@ -449,7 +468,8 @@ class HeldOutRows:
         for fold, part in enumerate(np.split(eta, self.ends[: count - 1])):
             rows = self.folds[fold].test
             weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
-            y = self.data.classes[self.data.y[rows]]
+            many = self.data.multilabel
+            y = self.data.memberships[rows].astype(int) if many else self.data.classes[self.data.y[rows]]
             scores[fold] = self.scorer(self.identity, part, y, **weights)
         return scores
 
@@ -457,7 +477,9 @@ class HeldOutRows:
         """Return the score of every row, if the score is their mean."""
         if self.row_scorer is None:
             return None
-        return self.row_scorer(softmax_predictors(eta, softmax=self.softmax), self.y[: len(eta)])
+        return self.row_scorer(
+            softmax_predictors(eta, softmax=self.softmax), self.targets.take(slice(len(eta)))
+        )
 
     def accuracy(self, outcome: CandidateResult, folds: int) -> float:
         """Return the share of the held-out rows of the first folds with the right prediction.
@@ -466,28 +488,40 @@ class HeldOutRows:
         """
         eta = outcome.eta[: self.ends[folds - 1]]
         if not self.several_times:
-            return float(ROW_SCORERS["accuracy"](eta, self.y[: len(eta)]).mean())
-        log_p, times = self._log_probabilities(eta)
-        held_out = times > 0
-        return float(np.mean(log_p[held_out].argmax(axis=1) == self.data.y[held_out]))
+            return float(self.targets.take(slice(len(eta))).hits(eta).mean())
+        return self.accuracy_of(self.probabilities(eta))
 
     def score_of_shares(self) -> float | None:
         """Return the mean score of predicting the shares of the classes in a fold's training rows."""
         if self.row_scorer is None:
             return None
-        K, predictors = len(self.data.classes), []
+        predictors = []
         for number, fold in enumerate(self.folds):
-            shares = np.log(np.bincount(self.data.y, self.rows.weights(number), minlength=K))
-            own = shares[1:] - shares[:1] if K == 2 else shares
+            totals = self.rows.weights(number) @ self.rows.class_columns
+            own = predictors_of_shares(totals, multilabel=self.data.multilabel)
             predictors.append(np.tile(own, (len(fold.test), 1)))
         eta = np.concatenate(predictors)
-        return float(self.scores(eta, self.row_scorer(eta, self.y)).mean())
+        return float(self.scores(eta, self.row_scorer(eta, self.targets)).mean())
 
     def probabilities(self, eta: np.ndarray) -> np.ndarray:
         """Return the probabilities of each labelled row when it was held out; NaN if it never was."""
         total, times = self._log_probabilities(eta)
         with np.errstate(invalid="ignore"):
-            return Multinomial.mean(total / np.where(times, times, np.nan)[:, None])
+            mean = total / np.where(times, times, np.nan)[:, None]
+            return np.exp(mean) if self.data.multilabel else Multinomial.mean(mean)
+
+    def hits(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the probability that each row's prediction is right; NaN if it was never held out."""
+        known = ~np.isnan(probabilities[:, 0])
+        found = np.full(len(known), np.nan)
+        p = probabilities[known]
+        eta = p - 0.5 if self.data.multilabel else p if p.shape[1] > 2 else p[:, 1:] - p[:, :1]
+        found[known] = targets_of(self.data).take(known).hits(eta)
+        return found
+
+    def accuracy_of(self, probabilities: np.ndarray) -> float:
+        """Return the share of right predictions among the rows that were held out, each counted once."""
+        return float(np.nanmean(self.hits(probabilities)))
 
     def _log_probabilities(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of the log probabilities of each labelled row, and how often it was held out."""
@@ -502,15 +536,15 @@ class HeldOutRows:
         return total, times
 
 
-def identity_model(classes: np.ndarray, *, softmax: bool) -> LogisticRegression:
+def identity_model(classes: np.ndarray, *, softmax: bool, multilabel: bool = False) -> LogisticRegression:
     """Return a model that is given predictors instead of features, and returns them unchanged.
 
     With it, any scorer of scikit-learn scores predictors. ``softmax`` says whether the probabilities of more
-    than two classes are softmax(η).
+    than two classes are softmax(η); several labels have σ(η) each.
     """
-    K = 1 if len(classes) == 2 else len(classes)
+    K = 1 if len(classes) == 2 and not multilabel else len(classes)
     model = LogisticRegression()
-    model.multi_class_ = "multinomial" if softmax else "ovr"
+    model.multi_class_ = MULTILABEL if multilabel else "multinomial" if softmax else "ovr"
     model.classes_, model.n_features_in_ = classes, K
     model.coef_, model.intercept_ = np.eye(K), np.zeros(K)
     return model

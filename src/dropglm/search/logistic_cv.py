@@ -186,11 +186,13 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
         groups: Any = None,
+        *,
+        label_probabilities: Any = None,
     ) -> Self:
         """Choose the settings by cross-validation, and fit the model with them to all rows.
 
@@ -198,8 +200,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
             Features, float32 or float64; never modified.
-        y : array-like of shape (n,)
-            Labels of any type; -1 is a class like any other.
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K), or None
+            Labels of any type; -1 is a class like any other. A list of labels per row, or a matrix of 0 and
+            1, dense or sparse, means that a row has any number of labels, or none.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows, in the fits and, if the scorer supports them, in the scores.
         X_unlabeled : array-like, sparse or Blocks of shape (m, d), default=None
@@ -209,13 +212,16 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         groups : array-like of shape (n,), default=None
             Labels of any type, such as the author of each row: rows with the same label are held out
             together. Otherwise scores are too good if rows of a group resemble each other.
+        label_probabilities : array-like of shape (n, K), mapping or data frame, default=None
+            As in ``LogisticRegression``.
 
         Returns
         -------
         self
             The fitted model.
         """
-        return self._finish(self._search(X, y, sample_weight, X_unlabeled, unlabeled_weight, groups))
+        given = X, y, sample_weight, X_unlabeled, unlabeled_weight, groups, label_probabilities
+        return self._finish(self._search(*given))
 
     def _search(
         self,
@@ -225,11 +231,12 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
         groups: Any = None,
+        label_probabilities: Any = None,
         **options: Any,
     ) -> Search:
         """Fit the candidates to the folds, and choose one; ``options`` are those of ``search_settings``."""
-        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight, groups)
-        return self._search_rows(rows_of(self, data), **options)
+        given = X, y, sample_weight, X_unlabeled, unlabeled_weight, groups, label_probabilities
+        return self._search_rows(rows_of(self, check_classification(self, *given)), **options)
 
     def _search_rows(self, rows: TrainingRows, **options: Any) -> Search:
         """Search the settings for rows, wherever they are."""

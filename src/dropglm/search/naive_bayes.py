@@ -17,7 +17,7 @@ each such block follow.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from dropglm.base.threads import each, even_ranges
 from dropglm.core.design import AnyDesign
 from dropglm.core.objective import Coefficients
 from dropglm.places.rows import ClassTotals, TrainingRows
-from dropglm.search.blend import Blend, BlendFitter, FoldRows, Prior, Priors, losses_of
+from dropglm.search.blend import Blend, BlendFitter, FoldRows, Prior, Priors, targets_of
 from dropglm.search.scoring import standard_error_of_rows
 
 PIECE = 1 << 16  # ratios per task; they fit into the cache
@@ -85,7 +85,12 @@ def padded_with_zeros(ratios: np.ndarray, columns: slice, d: int) -> np.ndarray:
 
 
 def ratios_from_totals(
-    totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0.0, threads: int = 1
+    totals: np.ndarray,
+    *,
+    floor: float = 1.0,
+    pseudo_total: float = 0.0,
+    threads: int = 1,
+    multilabel: bool = False,
 ) -> np.ndarray:
     """Return log (P(k | j) + ε) / (P(k) + ε) with P(k | j) = (n_kj + a P(k)) / (n_j + a), given all n_kj.
 
@@ -103,6 +108,9 @@ def ratios_from_totals(
         a, in the unit of the features.
     threads : int
         Number of threads, which share the features.
+    multilabel : bool
+        Whether rows have several labels. The last totals are then those of all rows, and each label is one of
+        two classes: the ratios are those of the rows with it minus those of the rows without.
 
     Returns
     -------
@@ -114,8 +122,9 @@ def ratios_from_totals(
     array([[-0.68,  0.38]])
     """
     several = totals.shape[1] > 2
-    grand_total = totals.sum()
-    r = np.empty_like(totals, shape=(len(totals), totals.shape[1] if several else 1))
+    columns = totals.shape[1] - 1 if multilabel else totals.shape[1] if several else 1
+    r = np.empty_like(totals, shape=(len(totals), columns))
+    grand_total = totals[:, -1].sum() if multilabel else totals.sum()
     of_class = (
         totals.sum(axis=0) / grand_total if grand_total else np.zeros_like(totals, shape=totals.shape[1])
     )
@@ -124,15 +133,22 @@ def ratios_from_totals(
         # Class by class, since NumPy is slow with rows as short as the number of classes; and in place: new
         # memory for every operation took most of the time.
         own = totals[slice(*bounds)].T.copy()
-        by_feature = own.sum(axis=0)
+        by_feature = own[-1].copy() if multilabel else own.sum(axis=0)
         own += (pseudo_total * of_class)[:, None]
         with np.errstate(invalid="ignore"):
             own /= by_feature + pseudo_total
-        own += floor
-        own /= (of_class + floor)[:, None]
+        if multilabel:
+            others = np.maximum(1.0 - own[:-1], 0.0) + floor
+            others /= (1.0 - of_class[:-1] + floor)[:, None]
+            own = own[:-1] + floor
+            own /= (of_class[:-1] + floor)[:, None]
+            own /= others
+        else:
+            own += floor
+            own /= (of_class + floor)[:, None]
         np.log(own, out=own)
         own[:, by_feature <= 0.0] = 0.0
-        r[slice(*bounds)] = own.T if several else (own[1] - own[0])[:, None]
+        r[slice(*bounds)] = own.T if several or multilabel else (own[1] - own[0])[:, None]
 
     piece = len(totals) if is_on_gpu(totals) else PIECE // totals.shape[1]
     each(fill, even_ranges(len(totals), max(1, piece)), threads)
@@ -192,31 +208,33 @@ class GenerativeRounds(ABC):
         self, rows: TrainingRows, held_out_weights: np.ndarray, folds: FoldRows, block: int = 0
     ) -> None:
         self.rows, self.folds, self.block = rows, folds, block
-        self.held_out_weights = held_out_weights
-        self.y = rows.data.y[np.concatenate([fold.test for fold in rows.folds])]
+        self.held_out_weights, self.multilabel = held_out_weights, rows.data.multilabel
+        self.targets = targets_of(rows.data).take(np.concatenate([fold.test for fold in rows.folds]))
         self.first = sum(rows.features.widths[:block])
         numbers = [*range(len(rows.folds)), None]
-        K = len(rows.data.classes)
         self._labeled = [
-            ClassTotals(to_host(own), np.bincount(rows.data.y, rows.weights(number), minlength=K))
+            ClassTotals(to_host(own), rows.weights(number) @ rows.class_columns)
             for own, number in zip(rows.class_totals(numbers, block), numbers, strict=True)
         ]
 
     @abstractmethod
     def term(self, totals: ClassTotals) -> Coefficients:
-        """Return r, (d', K) or (d', 1) for two classes, and b of ν = X r + b, given the sums by class."""
+        """Return r, (d', K) or (d', 1) for two classes, and b of ν = X r + b, given the sums by class.
+
+        If rows have several labels, each is one of two classes, and the last sums are those of all rows.
+        """
 
     def run(self, count: int, start: Predictor) -> tuple[list[Blend], Predictor]:
         """Return the blends of at most ``count`` rounds, or ``MAX_ROUNDS``, and what they lead to."""
         blends: list[Blend] = []
-        now, losses = start, losses_of(start.eta, self.y)
+        now, losses = start, self.targets.losses(start.eta)
         for _ in range(min(count, MAX_ROUNDS)):
             terms = self.terms(now.models)
             nu = self.held_out_predictors(terms[:-1])
-            fitter = BlendFitter(nu, self.y, self.held_out_weights)
+            fitter = BlendFitter(nu, self.targets, self.held_out_weights)
             fit = fitter.cross_fit(now.eta, self.folds, calibrate=True, priors=self.priors)
             eta, previous = fit.blend(now.eta, nu), losses
-            losses = losses_of(eta, self.y)
+            losses = self.targets.losses(eta)
             if self._is_worse(losses - previous):
                 break
             blends.append(fit.blend)
@@ -272,7 +290,8 @@ class NaiveBayesRounds(GenerativeRounds):
 
     def term(self, totals: ClassTotals) -> Coefficients:
         """Return the log ratios, and no intercept."""
-        r = ratios_from_totals(totals.features, floor=FLOOR, pseudo_total=PSEUDO_TOTAL)
+        how: Any = {"floor": FLOOR, "pseudo_total": PSEUDO_TOTAL, "multilabel": self.multilabel}
+        r = ratios_from_totals(totals.features, **how)
         return r, np.zeros(r.shape[1])
 
 
@@ -306,9 +325,28 @@ class DiscriminantRounds(GenerativeRounds):
     def term(self, totals: ClassTotals) -> Coefficients:
         """Return the coefficients of all classes, or the difference of two."""
         n = np.maximum(totals.weights, np.finfo(float).tiny)
+        if self.multilabel:
+            return self._term_by_label(totals.features, n)
         means = totals.features / n
         S = (self.gram - totals.features @ means.T) / totals.weights.sum()
         S[np.diag_indices_from(S)] += RIDGE * np.trace(S) / len(S)
         r = np.linalg.solve(S, means)
         b = -0.5 * np.sum(means * r, axis=0)
         return (r, b) if len(n) > 2 else (r[:, 1:] - r[:, :1], b[1:] - b[:1])
+
+    def _term_by_label(self, sums: np.ndarray, n: np.ndarray) -> Coefficients:
+        """Return the coefficients of every label, each with the others' rows as its second class.
+
+        With δ the difference of the two means and T the covariance of all rows, S = T - n₁ n₀ / N² δ δᵀ: the
+        formula of Sherman and Morrison gives S⁻¹ δ for all labels from one decomposition of T.
+        """
+        N, own = n[-1], n[:-1]
+        others = np.maximum(N - own, np.finfo(float).tiny)
+        mean, means = sums[:, -1:] / N, sums[:, :-1] / own
+        rest = (sums[:, -1:] - sums[:, :-1]) / others
+        T = self.gram / N - mean @ mean.T
+        T[np.diag_indices_from(T)] += RIDGE * np.trace(T) / len(T)
+        delta = means - rest
+        r = np.linalg.solve(T, delta)
+        r /= 1.0 - own * others / N**2 * np.sum(delta * r, axis=0)
+        return r, -0.5 * np.sum((means + rest) * r, axis=0)

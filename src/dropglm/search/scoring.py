@@ -13,20 +13,19 @@ from dropglm.base.errors import InputTypeError
 from dropglm.base.registry import lookup
 from dropglm.core.maths.vectors import dot
 from dropglm.places.rows import class_numbers
-from dropglm.search.blend import losses_of
+from dropglm.search.blend import Targets
 
 # Returns the score of every row, given predictors whose softmax are the probabilities, of shape (n, K), or
-# (n, 1) for two classes, and numbers of the classes.
-RowScorer = Callable[[np.ndarray, np.ndarray], np.ndarray]
+# (n, 1) for two classes, or those of several labels; and the labels.
+RowScorer = Callable[[np.ndarray, Targets], np.ndarray]
 
 
-def _log_probabilities(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return -losses_of(eta, y)
+def _log_probabilities(eta: np.ndarray, targets: Targets) -> np.ndarray:
+    return -targets.losses(eta)
 
 
-def _hits(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    best = eta[:, 0] > 0.0 if eta.shape[1] == 1 else eta.argmax(axis=1)
-    return (best == y).astype(np.float64)
+def _hits(eta: np.ndarray, targets: Targets) -> np.ndarray:
+    return targets.hits(eta)
 
 
 # Scores that are means over rows. They are defined also if a fold has no row of some class.

@@ -28,6 +28,7 @@ from dropglm.core.l2_weights import L2Weights, counts_unlabeled, l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
 from dropglm.core.penalties import Penalty
+from dropglm.core.predictions import MULTILABEL
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.linear.convergence import warn_unless_all_converged
@@ -189,7 +190,7 @@ def search_settings(
     settings = product(grids["dropout"], grids["noise_std"])
     noises = [noise_from(dropout, std, rows.block_count) for dropout, std in settings]
     noisy = any(noise.parts for noise in noises)
-    joint = fits_jointly(estimator.multi_class, len(data.classes), method, noisy=noisy)
+    joint = fits_jointly(estimator.multi_class, data, method, noisy=noisy)
     family = Multinomial if joint else Logistic
     # One penalty per noise, so that its points share the copies where the penalty is sampled.
     penalties = [training_penalty(method, family, noise, estimator.random_state) for noise in noises]
@@ -653,7 +654,7 @@ def fit_best(estimator: Any, search: Search) -> None:
         if any(blends.values()):
             beta, intercept = now.models[-1]
             model.coef_, model.intercept_ = like(model.coef_, np.ascontiguousarray(beta.T)), intercept
-            model.multi_class_ = "multinomial"
+            model.multi_class_ = MULTILABEL if rows.data.multilabel else "multinomial"
         eta = now.honest
     search.honest, search.discriminant_rounds = eta, blends[DiscriminantRounds]
 
@@ -736,8 +737,9 @@ def results_table(search: Search, best: int) -> dict[str, Any]:
         ),
         "rank_test_score": ranks(means, full),
         "accuracy": accuracies,
-        "scale": np.array([outcome.blend.scale for outcome in outcomes]),
-        "naive_bayes": np.array([outcome.blend.naive_bayes for outcome in outcomes]),
+        # Of several labels, the means.
+        "scale": np.array([np.mean(outcome.blend.scale) for outcome in outcomes]),
+        "naive_bayes": np.array([np.mean(outcome.blend.naive_bayes) for outcome in outcomes]),
         "mean_fit_time": np.array([np.mean([fit.seconds for fit in row]) for row in fits]),
         "mean_n_iter": np.array([np.mean([fit.n_iter for fit in row]) for row in fits]),
         "converged": np.array([all(fit.converged for fit in row) for row in fits]),

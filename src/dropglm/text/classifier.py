@@ -132,6 +132,8 @@ class TextClassifier(TextModel):
     ----------
     classes_ : ndarray of shape (K,)
         The classes, sorted.
+    multilabel_ : bool
+        Whether texts have any number of labels.
     n_features_in_ : int
         Number of n-grams of words.
     vectorizer_ : NgramVectorizer
@@ -184,6 +186,7 @@ class TextClassifier(TextModel):
         "embeddings": True,
         "embeddings_unlabeled": True,
         "groups": True,
+        "label_probabilities": True,
     }
 
     ngram_range: tuple[int, int] = (1, 2)
@@ -228,12 +231,14 @@ class TextClassifier(TextModel):
     def fit(
         self,
         X: Iterable[str],
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_unlabeled: Iterable[str] | None = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
         groups: Any = None,
+        *,
+        label_probabilities: Any = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.
 
@@ -241,8 +246,9 @@ class TextClassifier(TextModel):
         ----------
         X : iterable of str
             Texts with labels.
-        y : array-like of shape (n,)
-            Labels of any type.
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K), or None
+            Labels of any type. A list of labels per text, or a matrix of 0 and 1, dense or sparse, means that
+            a text has any number of labels, or none.
         sample_weight : array-like of shape (n,), default=None
             Weights of the texts with labels.
         X_unlabeled : iterable of str, default=None
@@ -256,6 +262,9 @@ class TextClassifier(TextModel):
         groups : array-like of shape (n,), default=None
             Labels of any type, such as the author of each text with a label: texts with the same label are
             held out together by the cross-validation, and so are copies of texts.
+        label_probabilities : array-like of shape (n, K), mapping or data frame, default=None
+            Probabilities of the classes in place of y, which is then None: one column per class, named by
+            the mapping or the data frame, or else numbered. Each row sums to 1.
 
         Returns
         -------
@@ -265,9 +274,9 @@ class TextClassifier(TextModel):
         check_text_settings(self)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        y = check_text_labels(y, len(labeled))
+        labels = check_text_labels(y, len(labeled), label_probabilities)
         texts = TextsInMemory(
-            self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled, groups
+            self, labeled, unlabeled, labels, sample_weight, embeddings, embeddings_unlabeled, groups
         )
         self._fitted = fit_to_texts(self, texts)
         warn_unless_better(self.summary_)
@@ -303,11 +312,15 @@ class TextClassifier(TextModel):
         Returns
         -------
         float
-            Share of correct predictions.
+            Share of correct predictions; of several labels, all have to be right.
         """
         from sklearn.metrics import accuracy_score
 
-        return float(accuracy_score(y, self.predict(X, embeddings), sample_weight=sample_weight))
+        predicted = self.predict(X, embeddings)
+        if self.multilabel_ and predicted.ndim == 1:
+            same = [set(own) == set(labels) for own, labels in zip(predicted, y, strict=True)]
+            return float(np.average(same, weights=sample_weight))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_clone__(self) -> Self:
         """Copy the settings; the embedder is shared, since it may be large and nothing changes it."""

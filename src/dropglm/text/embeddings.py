@@ -396,6 +396,7 @@ class ModelWithHeads(LogisticPredictions):
     def __init__(self, model: LogisticPredictions, heads: Sequence[Any]) -> None:
         self.model, self.heads = model._snapshot(), heads
         self.classes_, self.multi_class_ = self.model.classes_, self.model.multi_class_
+        self.thresholds_ = self.model.thresholds_
         self.coef_, self.intercept_ = self.model.coef_, self.model.intercept_
         self.n_features_in_ = self.model.n_features_in_
 

@@ -28,6 +28,7 @@ from dropglm.base.model_files import (
     to_plain,
     whole,
 )
+from dropglm.core.predictions import MULTILABEL
 from dropglm.text.ngrams.analysis import ANALYZERS, MAX_BITS, STOP_WORDS, stop_word_set
 from dropglm.text.ngrams.counting import MAX_NGRAM, NORMS
 from dropglm.text.ngrams.tokens import ACCENTS, is_linear
@@ -211,8 +212,11 @@ SUMMARY = Record(
             or_none=True,
         ),
         **dict.fromkeys(("characters", "copies", "contradictory"), whole()),
+        "several_labels": Record(
+            {"texts": whole(), "without": whole(), "micro_f1": none_or(number(0.0, 1.0))}, or_none=True
+        ),
     },
-    optional=("characters", "copies", "contradictory"),
+    optional=("characters", "copies", "contradictory", "several_labels"),
 )
 VOCABULARY = Record(
     {
@@ -250,7 +254,8 @@ TEXT_CLASSIFIER = Record(
         "settings": Record(FEATURES | SELECTION | SEARCH),
         "summary": SUMMARY,
         "classes": CLASSES,
-        "multi_class": one_of("multinomial", "ovr"),
+        "multi_class": one_of("multinomial", "ovr", MULTILABEL),
+        "thresholds": none_or(array("float64", 1, 0.0, 1.0)),
         "coef": array(FLOATS, 2),
         "intercept": array(FLOATS, 1),
         "chosen": Record(CHOSEN),
@@ -261,7 +266,7 @@ TEXT_CLASSIFIER = Record(
         "embedding": EMBEDDING,
         "columns": COLUMNS,
     },
-    optional=("characters", "embedding"),
+    optional=("characters", "embedding", "thresholds"),
 )
 ONLINE_TEXT_CLASSIFIER = Record(
     {

@@ -16,7 +16,7 @@ import numpy as np
 from dropglm.base import checks, model_files
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Record
-from dropglm.core.predictions import FittedLogistic, LogisticPredictions
+from dropglm.core.predictions import MULTILABEL, FittedLogistic, LogisticPredictions
 from dropglm.text.characters import CharacterHead
 from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, refuse_embeddings
 from dropglm.text.encoders import is_named
@@ -80,6 +80,10 @@ class Summary:
         Number of texts with labels that repeat an earlier one, but for case, tags and white space.
     contradictory : int
         Number of different texts whose copies have different labels.
+    several_labels : dict or None
+        None if every text has one label. Otherwise the number of texts with labels ("texts"), how many of
+        them have none of the labels ("without"), and the micro-averaged F1 of the predictions for held-out
+        texts ("micro_f1"; None if nothing was tuned).
     """
 
     texts: dict[str, int]
@@ -94,6 +98,7 @@ class Summary:
     characters: int = 0
     copies: int = 0
     contradictory: int = 0
+    several_labels: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -101,8 +106,11 @@ class Summary:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines of the printed summary, as pairs (heading, text)."""
-        total = sum(self.texts.values())
+        several = self.several_labels
+        total = several["texts"] if several else sum(self.texts.values())
         classes = format_class_counts(self.texts)
+        if several:
+            classes = f"any of {len(self.texts):,}: {classes}; {several['without']:,} have none"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value is not None)
         lines = [
             ("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without"),
@@ -115,6 +123,8 @@ class Summary:
             lines.insert(1, ("copies", self._copies_line(total)))
         if self.search:
             lines.append(("cross-validation", search_line(self.search)))
+            if several and several["micro_f1"] is not None:
+                lines.append(("micro F1", f"{several['micro_f1']:.4f} on held-out texts"))
             lines += shares_lines(self.search)
         if self.search and self.unlabeled_effect:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
@@ -232,6 +242,21 @@ def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
     return f"{line} without them{alone}; {used}"
 
 
+def as_labels(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return predictions as users gave labels: for each text a tuple of labels, unless these are numbered.
+
+    Examples
+    --------
+    >>> as_labels(np.array([[1, 1], [0, 0]]), np.array(["a", "b"]))
+    array([('a', 'b'), ()], dtype=object)
+    """
+    if predicted.ndim == 1 or np.array_equal(classes, np.arange(len(classes))):
+        return predicted
+    labels, found = classes.tolist(), np.empty(len(predicted), object)
+    found[:] = [tuple(labels[k] for k in np.flatnonzero(row)) for row in predicted]
+    return found
+
+
 class AnyTextModel:
     """What predicts and explains: a fitted text model, or an estimator that holds one.
 
@@ -260,11 +285,17 @@ class AnyTextModel:
 
         Returns
         -------
-        ndarray of shape (n,)
-            Classes.
+        ndarray of shape (n,), or (n, K)
+            Classes. If texts have several labels, a tuple of labels per text or, if the labels are numbered
+            from 0 on, as those of an indicator matrix, such a matrix.
         """
         model, features = self._fitted_model()._model_and_features(X, embeddings)
-        return model.predict(features)
+        return as_labels(model.predict(features), model.classes_)
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether texts have any number of labels."""
+        return bool(self._fitted_model().model._multilabel)
 
     def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Predict the probability of each class.
@@ -503,6 +534,7 @@ class FittedTextModel(AnyTextModel):
             "summary": self.summary.to_dict(),
             "classes": np.asarray(model.classes_),
             "multi_class": model.multi_class_,
+            "thresholds": model.thresholds_,
             "coef": model.coef_,
             "intercept": model.intercept_,
             "chosen": {name: saved_setting(name, getattr(model, name)) for name in CHOSEN},
@@ -527,12 +559,15 @@ class FittedTextModel(AnyTextModel):
         shared["ngram_weight"] = state["ngram_weight"]
         vectorizer = NgramFeatures._from_state(shared, state["vocabulary"], state["n_texts"])
         classes, coef, intercept = state["classes"], state["coef"], state["intercept"]
-        rows, d = 1 if len(classes) == 2 else len(classes), len(vectorizer.ngrams_)
+        multilabel, thresholds = state["multi_class"] == MULTILABEL, state.get("thresholds")
+        rows, d = 1 if len(classes) == 2 and not multilabel else len(classes), len(vectorizer.ngrams_)
+        if thresholds is not None and not (multilabel and thresholds.shape == classes.shape):
+            raise InputError("the thresholds do not match the classes")
         if coef.shape != (rows, d) or intercept.shape != (rows,):
             raise InputError("the coefficients do not match the vocabulary and the classes")
         # In this order, SciPy's product with a few rows does not copy all coefficients of several classes.
         coef = np.asfortranarray(coef)
-        model = FittedLogistic(classes, coef, intercept, state["multi_class"], d)
+        model = FittedLogistic(classes, coef, intercept, state["multi_class"], d, thresholds)
         vars(model).update(state["chosen"])  # for estimators, and for another file
         embedding, characters = state.get("embedding"), state.get("characters")
         fitted = cls(vectorizer, model, None, Summary(**state["summary"]), settings=settings)

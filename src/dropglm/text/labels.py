@@ -9,26 +9,39 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError, stacklevel
+from dropglm.places.labels import RowLabels, as_rows, several_labels
 from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
 
-def check_text_labels(y: Any, n: int) -> np.ndarray:
-    """Return the labels of n texts as an array, or raise an error if they cannot be classes.
+def check_text_labels(y: Any, n: int, label_probabilities: Any = None) -> RowLabels:
+    """Return the labels of n texts, or raise an error if they cannot be classes.
 
     Examples
     --------
-    >>> check_text_labels(["good", "bad"], 2)
-    array(['good', 'bad'], dtype='<U4')
+    >>> check_text_labels(["good", "bad"], 2).classes
+    array(['bad', 'good'], dtype='<U4')
     """
-    y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
-    if y.shape != (n,):
-        raise InputError(f"y has shape {y.shape}, but X has {n} texts.")
     if not n:
         raise InputError("X is empty; give at least two texts with labels.")
+    if label_probabilities is None:
+        y = text_labels(y, n)
+    return RowLabels.of(None, y, n, label_probabilities)
+
+
+def text_labels(y: Any, n: int) -> np.ndarray:
+    """Return the labels of n texts as an array, with a tuple per text or indicators if these have several."""
+    if not (y is None or hasattr(y, "__len__") or sparse.issparse(y)):
+        y = list(y)
+    if several_labels(y, n) is not None:
+        return as_rows(y)
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise InputError(f"y has shape {y.shape}, but X has {n} texts.")
     missing = checks.missing(y)
     if missing is not None:
         raise InputError(

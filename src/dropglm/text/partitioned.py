@@ -6,7 +6,7 @@ Only sums and short matrices reach the client: the latent features come from pro
 matrices with thin ones.
 """
 
-from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from operator import add
 from os import PathLike
@@ -20,6 +20,7 @@ from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
 from dropglm.core.latent import products, single_threaded_blas, singular_space, squared_norm
+from dropglm.places.labels import RowLabels
 from dropglm.places.partitions import Engine, Rows
 from dropglm.places.partitions.checkpoint import checkpoint_folder
 from dropglm.places.partitions.contents import naming, partition_name
@@ -37,7 +38,7 @@ from dropglm.text.characters import within_budget
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.encoders import encoder_of
-from dropglm.text.labels import check_text_labels
+from dropglm.text.labels import text_labels
 from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.merged_counts import NgramCounts
@@ -135,8 +136,11 @@ class TextsInPartitions(TrainingTexts):
         self._ngrams, known, self._sizes, self._characters, embedded = total
         if not known:
             raise InputError("No partition has a text with a label.")
-        self.class_counts = Counter(label for part in known for label in part.y.tolist())
-        self.groups = _groups_of(known, join_copies=draws_folds(classifier))
+        labels = RowLabels.of(
+            classifier, _joined([part.y for part in known]), sum(len(part.y) for part in known)
+        )
+        self.class_counts = labels.counts()
+        self.groups = _groups_of(known, labels, join_copies=draws_folds(classifier))
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
         some = embedded or classifier.embedder is not None
         self.embeddings = self._embed(classifier.embedder, bool(embedded), shown) if some else None
@@ -247,20 +251,26 @@ def check_partition(part: Rows, _: None) -> TextRows:
         texts, E = part.X if isinstance(part.X, Embedded) else (part.X, None)
         texts, y = check_texts(texts, "X" if part.labeled else "X_unlabeled"), None
         if part.labeled:
-            y = check_text_labels(part.y, len(texts)) if len(texts) else np.empty(0)
+            y = text_labels(part.y, len(texts)) if len(texts) else np.empty(0)
         E = check_embeddings(E, len(texts)) if E is not None and len(texts) else None
         groups = None if part.groups is None else checks.groups(part.groups, len(texts))
     return TextRows(part.number, texts, y, part.weights, E, groups)
 
 
-def _groups_of(known: list[LabeledTexts], *, join_copies: bool) -> TextGroups:
+def _groups_of(known: list[LabeledTexts], labels: RowLabels, *, join_copies: bool) -> TextGroups:
     """Return the groups of the texts with labels of all partitions."""
-    keys, y, groups = zip(*known, strict=True)
-    given = None
-    if groups[0] is not None:
-        given = np.array([label for own in groups for label in own.tolist()] + [None], object)[:-1]
-    labels = np.array([label for own in y for label in own.tolist()] + [None], object)[:-1]
-    return TextGroups.of(np.concatenate(keys), labels, given, join_copies=join_copies)
+    keys, _, groups = zip(*known, strict=True)
+    given = None if groups[0] is None else _joined(groups)
+    return TextGroups.of(np.concatenate(keys), labels.y, given, join_copies=join_copies)
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return arrays of labels one after the other, each label of the type that it has."""
+    if parts[0].ndim == 2 or len({own.dtype.kind for own in parts}) == 1:
+        return np.concatenate(parts)
+    if len({own.dtype.kind in "UTO" for own in parts}) > 1:
+        raise InputError("Labels are strings in some partitions and numbers in others: their types differ.")
+    return np.concatenate([own.astype(object) for own in parts])
 
 
 class Embedded(NamedTuple):

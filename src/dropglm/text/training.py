@@ -27,14 +27,17 @@ from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.gpu_arrays import to_host
 from dropglm.base.progress import Progress, begin_stage
 from dropglm.core.l2_weights import counts_unlabeled
+from dropglm.core.predictions import MULTILABEL
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
+from dropglm.places.labels import RowLabels
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
 from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
 from dropglm.search.scoring import check_scorer_name, standard_error, wilson_interval
 from dropglm.search.search import SURVIVING, Search, is_grid
+from dropglm.search.thresholds import f1_thresholds, micro_f1
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
     EmbeddingBlocks,
@@ -219,6 +222,8 @@ class TrainingTexts(ABC):
     ----------
     class_counts : Counter
         Number of texts of each class.
+    n_labeled : int
+        Number of texts with labels.
     n_unlabeled : int
         Number of texts without labels.
     embeddings : EmbeddingBlocks or None
@@ -266,7 +271,7 @@ class TextsInMemory(TrainingTexts):
     ----------
     classifier : TextClassifier
     labeled, unlabeled : lists of str
-    y : ndarray of shape (n,)
+    labels : RowLabels
     sample_weight : array-like of shape (n,) or None
     embeddings, embeddings_unlabeled : array-like or None
         Embeddings of the texts, if they are given.
@@ -279,7 +284,7 @@ class TextsInMemory(TrainingTexts):
         classifier: Any,
         labeled: list[str],
         unlabeled: list[str],
-        y: np.ndarray,
+        labels: RowLabels,
         sample_weight: Any = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
@@ -287,9 +292,9 @@ class TextsInMemory(TrainingTexts):
     ) -> None:
         self.classifier = classifier
         self.texts, self.n, self.n_unlabeled = [*labeled, *unlabeled], len(labeled), len(unlabeled)
-        self.y, self.sample_weight = y, sample_weight
-        self.class_counts = Counter(y.tolist())
-        self.groups = text_groups(classifier, labeled, y, groups)
+        self.labels, self.sample_weight = labels, sample_weight
+        self.class_counts = labels.counts()
+        self.groups = text_groups(classifier, labeled, labels.y, groups)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled)
         if E is not None:
@@ -382,7 +387,8 @@ class TextsInMemory(TrainingTexts):
             if unlabeled is not None:
                 unlabeled = with_embeddings(unlabeled, [E[self.n :] for E in scaled])
         groups = self.groups.labels
-        data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None, groups)
+        labels = self.labels
+        data = check_classification(estimator, labeled, labels, self.sample_weight, unlabeled, None, groups)
         tuned = isinstance(estimator, LogisticRegressionCV)
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
         if scaled is None:
@@ -545,15 +551,36 @@ def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) ->
         embedding=embedding,
         unlabeled_effect=effect_of(search, words) if search and texts.n_unlabeled else None,
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
+        several_labels=several_labels(model, rows, search),
     )
     return FittedTextModel(vectorizer, model, search, summary, head, with_characters)
+
+
+def several_labels(
+    model: LogisticRegression, rows: TrainingRows, search: LogisticRegressionCV | None
+) -> dict[str, Any] | None:
+    """Choose the thresholds of several labels, and return the field ``several_labels`` of a summary.
+
+    The thresholds follow from the probabilities of held-out texts, not from their labels, so the F1 of these
+    texts is not too good because of the choice.
+    """
+    data = rows.data
+    if not data.multilabel:
+        return None
+    Y, f1 = data.memberships, None
+    if search is not None:
+        held_out = ~np.isnan(search.cv_probabilities_[:, 0])
+        P = search.cv_probabilities_[held_out]
+        model.thresholds_ = f1_thresholds(P)
+        f1 = micro_f1(Y[held_out], model.thresholds_ < P)
+    return {"texts": len(Y), "without": int((~Y.any(axis=1)).sum()), "micro_f1": f1}
 
 
 def combination(models: Sequence[np.ndarray], search: Search) -> Combination:
     """Combine models with each other and with the shares of the classes, given their held-out predictors."""
     held_out, data = search.held_out, search.rows.data
-    totals = np.bincount(data.y, data.weights)
-    return Combination.of(models, held_out.y, held_out.weights, held_out.fold_rows, totals)
+    totals = data.weights @ search.rows.class_columns
+    return Combination.of(models, held_out.targets, held_out.weights, held_out.fold_rows, totals)
 
 
 def _combined(
@@ -561,23 +588,27 @@ def _combined(
 ) -> tuple[LogisticRegression, CharacterHead | None]:
     """Return the model of words as a part of the combination, and that of characters, if it counts."""
     model = copy(models[0])
-    model.coef_ = (found.factors[0] * model.coef_).astype(model.coef_.dtype)
+    # One factor, or one per label.
+    factors = [np.reshape(factor, (-1, 1)) for factor in found.factors]
+    model.coef_ = (factors[0] * model.coef_).astype(model.coef_.dtype)
     if head is not None:
-        head.coef = (found.factors[0] * head.coef).astype(head.coef.dtype)
+        head.coef = (factors[0] * head.coef).astype(head.coef.dtype)
     intercept = found.intercept([to_host(one.intercept_) for one in models])
     model.intercept_ = intercept.astype(model.coef_.dtype)
-    model.multi_class_ = "multinomial"
-    if characters is None or not found.factors[1]:
+    if model.multi_class_ != MULTILABEL:
+        model.multi_class_ = "multinomial"
+    if characters is None or not factors[1].any():
         return model, None
-    coef = (found.factors[1] * to_host(models[1].coef_)).astype(model.coef_.dtype)
+    coef = (factors[1] * to_host(models[1].coef_)).astype(model.coef_.dtype)
     if characters.prior is not None:
         coef, folded = characters.prior.split(coef)
         model.coef_ = (model.coef_ + folded).astype(coef.dtype)
     return model, CharacterHead(characters.vectorizer, np.ascontiguousarray(coef))
 
 
-def _short(number: float) -> float:
-    return float(f"{number:.3g}")
+def _short(number: Any) -> float:
+    """Return a factor, or the mean of those of several labels, with three digits."""
+    return float(f"{np.mean(number):.3g}")
 
 
 def summary_of_model(
@@ -613,16 +644,17 @@ def summary_of_model(
 def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[str, Any]:
     """Return the field ``search`` of a summary."""
     scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
-    data, probabilities = searched.rows.data, search.cv_probabilities_
+    data = searched.rows.data
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = standard_error(scores, independent)
-    held_out = ~np.isnan(probabilities[:, 0])
-    right = probabilities[held_out].argmax(axis=1) == data.y[held_out]
+    hits = searched.held_out.hits(search.cv_probabilities_)
+    held_out = ~np.isnan(hits)
+    accuracy = float(np.nanmean(hits))
     # Rows of a group are not independent of each other.
     groups = None if data.groups is None or not draws_folds(search) else group_numbers(data.groups)
-    n = len(right) if groups is None else len(np.unique(groups[held_out]))
-    share = search.best_score_ if search.scoring == "accuracy" else float(np.mean(right))
+    n = int(held_out.sum()) if groups is None else len(np.unique(groups[held_out]))
+    share = search.best_score_ if search.scoring == "accuracy" else accuracy
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
@@ -631,7 +663,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "standard_error": error,
         "score_of_shares": searched.held_out.score_of_shares(),
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
-        "accuracy": float(np.mean(right)),
+        "accuracy": accuracy,
         "accuracy_interval": [*wilson_interval(share * n, n)],
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
@@ -653,10 +685,8 @@ def effect_of(search: LogisticRegressionCV, words: Attempt) -> dict[str, Any]:
         for after, eta in (("", searched.honest), ("_without", searched.honest_predictors(best))):
             eta = combination([eta], searched).eta if search.calibrate else eta
             report = searched.report(eta)
-            probabilities = report["cv_probabilities_"]
-            held_out = ~np.isnan(probabilities[:, 0])
-            right = probabilities[held_out].argmax(axis=1) == searched.rows.data.y[held_out]
-            found |= {f"score{after}": report["best_score_"], f"accuracy{after}": float(np.mean(right))}
+            accuracy = searched.held_out.accuracy_of(report["cv_probabilities_"])
+            found |= {f"score{after}": report["best_score_"], f"accuracy{after}": accuracy}
     latent = None if prior is None else prior.chosen(search.l2_weights_)
     return found | {
         "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].width,

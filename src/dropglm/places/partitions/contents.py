@@ -13,6 +13,7 @@ from scipy import sparse
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError, InputTypeError
+from dropglm.places.labels import as_rows, several_labels
 from dropglm.places.partitions.sums import merge_ascending
 
 
@@ -58,7 +59,7 @@ class CheckedRows(NamedTuple):
 
     number: int
     X: Any  # ndarray, csr_array or Blocks
-    y: np.ndarray | None  # labels or targets; None for unlabelled rows
+    y: np.ndarray | None  # labels, of which a row may have several, or targets; None for unlabelled rows
     weights: np.ndarray
     names: tuple[str, ...] | None  # of the columns of a table
     groups: np.ndarray | None = None
@@ -164,6 +165,8 @@ def _first_not_finite(X: Any) -> int | None:
 
 
 def _targets(y: Any, n: int, kind: str) -> np.ndarray:
+    if kind == "labels" and several_labels(y, n) is not None:
+        return as_rows(y)
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

@@ -14,8 +14,8 @@ from dropglm.core.families import Family
 from dropglm.core.objective import Labels, WeightedRows
 from dropglm.core.penalties import Penalty
 from dropglm.core.predictions import indicators
-from dropglm.places.partitions.contents import CheckedRows, blocks_of, naming
-from dropglm.places.rows import class_numbers
+from dropglm.places.partitions.contents import CheckedRows, blocks_of
+from dropglm.places.rows import with_total
 
 
 class Plan(NamedTuple):
@@ -24,18 +24,21 @@ class Plan(NamedTuple):
     orders: tuple[np.ndarray, ...]  # of each block: the features of the fit, in the order of the coefficients
     in_blocks: bool
     dtype: np.dtype
-    classes: np.ndarray | None  # None for targets that are not classes
-    class_factors: np.ndarray | None  # factor of the weights of each class
+    K: int  # number of classes, 0 for targets that are not classes
+    multilabel: bool  # whether rows have any number of labels
     every_feature: bool  # whether partitions need features that they do not have, as for additive noise
     by_columns: bool  # whether to sort the entries by columns, which takes as long as ten evaluations
 
 
-class RowFolds(NamedTuple):
-    """The place of a partition's rows among all labelled rows, and their parts in the folds."""
+class LabeledRows(NamedTuple):
+    """What the client knows of a partition's labelled rows: where they are, their labels and their folds."""
 
-    first: int
+    first: int  # place among all labelled rows
+    y: np.ndarray  # (n,): class numbers or targets
+    weights: np.ndarray  # (n,): with those of the classes
     times: np.ndarray  # (folds, n): how often each row is trained on
     held_out: np.ndarray  # (folds, n): whether each row is held out
+    membership: np.ndarray | None  # (K, n): how far each row belongs to each class; None if y says all
 
 
 class Target(NamedTuple):
@@ -60,8 +63,9 @@ class PreparedPartition:
     y: np.ndarray | None  # class numbers or targets; None for unlabelled rows
     weights: np.ndarray
     K: int  # number of classes, 0 for targets that are not classes
+    multilabel: bool = False
     rows: np.ndarray | None = None  # places of the rows among all labelled rows
-    folds: RowFolds | None = None
+    known: LabeledRows | None = None
     _without: dict[frozenset[int], "PreparedPartition"] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -95,8 +99,8 @@ class PreparedPartition:
         """Return the weights of the labelled rows in the fits to a fold; None means all rows."""
         if fold is None:
             return self.weights
-        assert self.folds is not None
-        return self.folds.times[fold] * self.weights
+        assert self.known is not None
+        return self.known.times[fold] * self.weights
 
     def own(self, values: np.ndarray) -> np.ndarray:
         """Return the rows of an array that belong to the partition's own features."""
@@ -107,7 +111,15 @@ class PreparedPartition:
         assert self.y is not None
         if not self.K:
             return self.y[:, None]
-        return indicators(self.y, range(self.K) if number is None else [number])
+        numbers = range(self.K) if number is None else [number]
+        if self.known is None or self.known.membership is None:
+            return indicators(self.y, numbers)
+        return np.ascontiguousarray(self.known.membership[numbers].T)
+
+    def class_columns(self) -> np.ndarray:
+        """Return the columns of ``TrainingRows.class_columns``."""
+        own = self.target(None)
+        return with_total(own) if self.multilabel else own
 
     def block(self, target: Target) -> WeightedRows | None:
         """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
@@ -129,47 +141,44 @@ def prepare(group: Sequence[Any], plan: Plan) -> list[PreparedPartition]:
     Parameters
     ----------
     group : sequence
-        ``CheckedRows``, each followed by its ``RowFolds`` if it is labelled.
+        ``CheckedRows``, each followed by its ``LabeledRows`` if it is labelled.
     plan : Plan
     """
-    alike: dict[tuple[bool, ...], list[tuple[CheckedRows, RowFolds | None]]] = {}
-    for rows, folds in zip_longest(group, group[1:]):
+    alike: dict[tuple[bool, ...], list[tuple[CheckedRows, LabeledRows | None]]] = {}
+    for rows, known in zip_longest(group, group[1:]):
         if isinstance(rows, CheckedRows):
             kind = (rows.y is not None, *map(sparse.issparse, blocks_of(rows.X)))
-            alike.setdefault(kind, []).append((rows, folds if isinstance(folds, RowFolds) else None))
+            alike.setdefault(kind, []).append((rows, known if isinstance(known, LabeledRows) else None))
     return [_prepare(several, plan) for several in alike.values()]
 
 
-def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> PreparedPartition:
-    y, weights = (_joined(both) for both in zip(*(_targets(rows, plan) for rows, _ in several), strict=True))
+def _prepare(several: Sequence[tuple[CheckedRows, LabeledRows | None]], plan: Plan) -> PreparedPartition:
     designs, places = [], []
     by_block = zip(*(blocks_of(rows.X) for rows, _ in several), strict=True)
     for blocks, order in zip(by_block, plan.orders, strict=True):
         design, own = _design(_joined(blocks), order, plan)
         designs.append(design)
         places.append(own)
-    folds = [own for _, own in several if own is not None]
+    known = [own for _, own in several if own is not None]
+    if known:
+        parts: Any = list(zip(*known, strict=True))[1:]
+        fields: Any = [None if own[0] is None else np.concatenate(own, -1) for own in parts]
+        joined = LabeledRows(0, *fields)
+        y, weights = joined.y, joined.weights
+        row_places = np.concatenate([own.first + np.arange(len(own.y)) for own in known])
+    else:
+        y, weights, joined, row_places = None, _joined([rows.weights for rows, _ in several]), None, None
     return PreparedPartition(
         BlockDesign(designs) if plan.in_blocks else designs[0],
         tuple(places),
         tuple(map(len, plan.orders)),
         y,
         weights,
-        0 if plan.classes is None else len(plan.classes),
-        np.concatenate([own.first + np.arange(own.times.shape[1]) for own in folds]) if folds else None,
-        RowFolds(0, *(np.hstack(both) for both in list(zip(*folds, strict=True))[1:])) if folds else None,
+        plan.K,
+        plan.multilabel,
+        row_places,
+        joined,
     )
-
-
-def _targets(rows: CheckedRows, plan: Plan) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return y as the fit needs it, and the weights."""
-    y, weights = rows.y, rows.weights
-    if y is not None and plan.classes is not None:
-        with naming(rows.name):
-            y = class_numbers(y, plan.classes)
-        if plan.class_factors is not None:
-            weights = weights * plan.class_factors[y]
-    return y, weights
 
 
 def _joined(parts: Sequence[Any]) -> Any:

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from dropglm.base.threads import ReadyQueue
-from dropglm.core.families import Family, Multinomial
+from dropglm.core.families import Family
 from dropglm.core.noise import NO_NOISE
 from dropglm.core.objective import Coefficients, term_of
-from dropglm.core.predictions import all_classes
 from dropglm.places.partitions.engine import Engine
 from dropglm.places.partitions.prepared import PreparedPartition, Target
 from dropglm.places.partitions.sums import Answer, RowValues, Sums, add_answers, add_lists, sums_of
-from dropglm.places.rows import weighted_gram
+from dropglm.places.rows import class_probability_columns, weighted_gram
 
 
 class Request(Protocol):
@@ -90,8 +89,8 @@ class Predictors(NamedTuple):
         rows, eta = part.rows, _predictors(part.without(self.left_out), self.beta)
         if self.fold is None:
             return RowValues(rows, eta)
-        assert part.folds is not None
-        held_out = part.folds.held_out[self.fold]
+        assert part.known is not None
+        held_out = part.known.held_out[self.fold]
         return RowValues(rows[held_out], eta[held_out])
 
 
@@ -140,7 +139,7 @@ def weight_column(part: PreparedPartition, fold: int | None) -> np.ndarray | Non
 
 def class_columns(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
     """Return one column per class, with the weights of its labelled rows in the fits to a fold."""
-    return None if part.y is None else part.weights_of(fold)[:, None] * part.target(None)
+    return None if part.y is None else part.weights_of(fold)[:, None] * part.class_columns()
 
 
 def target_columns(
@@ -163,10 +162,10 @@ def predicted_columns(
     return part.weights[:, None] * np.hstack([p, 1.0 - p])
 
 
-def predicted_classes(part: PreparedPartition, model: Coefficients) -> np.ndarray | None:
+def predicted_classes(part: PreparedPartition, model: Coefficients, *, multilabel: bool) -> np.ndarray | None:
     """Return one column per class, the weights of unlabelled rows times its predicted probability."""
     eta = _predictors(part, model[0]) + model[1]
-    return part.weights[:, None] * Multinomial.mean(all_classes(eta))
+    return part.weights[:, None] * class_probability_columns(eta, multilabel)
 
 
 def _predictors(part: PreparedPartition, beta: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from dropglm.core.objective import Coefficients, EvaluatedRay, Objective, TermRa
 from dropglm.core.penalties import Penalty
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS, REFRESHES, Callback, Result
+from dropglm.places.labels import RowLabels, with_class_weights
 from dropglm.places.partitions.checkpoint import (
     ProblemCheckpoint,
     checkpoint_folder,
@@ -39,7 +40,7 @@ from dropglm.places.partitions.contents import (
     survey,
 )
 from dropglm.places.partitions.engine import Engine, SerialEngine
-from dropglm.places.partitions.prepared import Plan, RowFolds, Target, prepare
+from dropglm.places.partitions.prepared import LabeledRows, Plan, Target, prepare
 from dropglm.places.partitions.round_trips import (
     BlockGram,
     Columns,
@@ -60,8 +61,6 @@ from dropglm.places.rows import (
     ClassTotals,
     TrainingData,
     TrainingRows,
-    class_factors,
-    number_classes,
 )
 
 Item = TypeVar("Item")
@@ -404,22 +403,31 @@ class RowsInPartitions(TrainingRows):
 
     def _training_data(self) -> TrainingData:
         """Return the labels and weights of all rows, and what an estimator stores about its features."""
-        found, classes, factors = self.survey, np.empty(0), None
+        found, classes = self.survey, np.empty(0)
         assert found.widths is not None
         assert found.y is not None
         y, weights = found.y, found.weights
+        own, membership, multilabel = weights, None, False
         if self.target_kind == "labels":
-            classes, y = number_classes(y)
-            by_class = np.bincount(y, weights)
-            factors = class_factors(self.estimator.class_weight, classes, by_class)
+            labels = RowLabels.of(self.estimator, y, len(y))
+            classes, y, membership, multilabel = labels
+            own = with_class_weights(self.estimator.class_weight, labels, weights)
         attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
         if found.names is not None:
             attributes["feature_names_in_"] = np.array(found.names, dtype=object)
         if found.in_blocks:
             attributes["_block_widths"] = found.widths
-        self._class_factors = factors
-        own = weights if factors is None else factors[y] * weights
-        return TrainingData(None, y, attributes, weights, own, classes=classes, groups=found.groups)
+        return TrainingData(
+            None,
+            y,
+            attributes,
+            weights,
+            own,
+            classes=classes,
+            groups=found.groups,
+            membership=membership,
+            multilabel=multilabel,
+        )
 
     @property
     def block_count(self) -> int | None:
@@ -438,8 +446,8 @@ class RowsInPartitions(TrainingRows):
             tuple(features.orders),
             features.block_count is not None,
             features.dtype,
-            self.data.classes if self.data.classes.size else None,
-            self._class_factors,
+            len(self.data.classes),
+            self.data.multilabel,
             # Additive noise on a feature adds to the variance of rows that do not have it.
             every_feature=any(
                 noise.of_block(number).absolute for noise in noises for number, _, _ in features.blocks
@@ -453,8 +461,8 @@ class RowsInPartitions(TrainingRows):
         for own, fold in zip(held_out, self.folds, strict=True):
             own[fold.test] = True
         labeled = [
-            [part, RowFolds(int(start), times[:, start : start + n], held_out[:, start : start + n])]
-            for part, start, n in zip(self._parts, starts, rows, strict=False)
+            [part, self._known(slice(start, start + n), times, held_out)]
+            for part, start, n in zip(self._parts, starts.tolist(), rows, strict=False)
         ]
         used = [[part] for part in self._unlabeled_parts] if others is not None else []
         groups = group_partitions(labeled, used, self.engine.slots)
@@ -471,6 +479,14 @@ class RowsInPartitions(TrainingRows):
         self._unlabeled_parts.clear()
         return features
 
+    def _known(self, rows: slice, times: np.ndarray, held_out: np.ndarray) -> LabeledRows:
+        """Return what the client knows of some labelled rows."""
+        data = self.data
+        membership = None if data.membership is None else data.membership[rows].T
+        return LabeledRows(
+            rows.start, data.y[rows], data.weights[rows], times[:, rows], held_out[:, rows], membership
+        )
+
     def _mean_rows(self, folds: Sequence[int | None]) -> list[Any]:
         features = self.features
         found = features.round_trips.ask(*(features.totals(1, weight_column, fold=fold) for fold in folds))
@@ -483,7 +499,7 @@ class RowsInPartitions(TrainingRows):
 
     def _place_of(self, k: int, fold: int | None) -> dict[str, Any]:
         K = len(self.data.classes)
-        number = None if self.family.several or not K else 1 if K == 2 else k
+        number = None if self.family.several or not K else 1 if K == 2 and not self.data.multilabel else k
         weight = 0.0 if self.unlabeled_survey is None else self.unlabeled_survey.weight
         return {"number": number, "fold": fold, "unlabeled_weight": weight}
 
@@ -519,20 +535,23 @@ class RowsInPartitions(TrainingRows):
 
     def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
         """Return, for each fold, the sums of the features of a block over the rows of each class."""
-        features, K = self.features, len(self.data.classes)
+        features, K = self.features, len(self.data.classes) + self.data.multilabel
         _, columns, _ = features.blocks[block]
         found = features.round_trips.ask(*(features.totals(K, class_columns, fold=fold) for fold in folds))
         return [totals.dense()[columns].astype(np.float64) for totals in found]
 
     def unlabeled_totals(self, models: Sequence[Coefficients], block: int = 0) -> list[ClassTotals]:
         """Return the sums of the features of a block over unlabelled rows, with predicted labels."""
-        widths, dtype, K = self.features.widths, self.features.dtype, len(self.data.classes)
+        widths, dtype, many = self.features.widths, self.features.dtype, self.data.multilabel
+        K = len(self.data.classes) + many
         at_a_time = max(1, MESSAGE // max(1, models[0][0].nbytes))
         columns = slice(sum(widths[:block]), sum(widths[: block + 1]))
         found: list[ClassTotals] = []
         for first in range(0, len(models), at_a_time):
             requests = [
-                TransposedProduct(partial(predicted_classes, model=model), (sum(widths), K), dtype)
+                TransposedProduct(
+                    partial(predicted_classes, model=model, multilabel=many), (sum(widths), K), dtype
+                )
                 for model in models[first : first + at_a_time]
             ]
             found += [ClassTotals(one.dense()[columns], one.numbers) for one in self._counted.ask(*requests)]
