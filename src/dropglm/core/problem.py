@@ -13,13 +13,13 @@ import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.core.dual import dual_steps, has_dual_steps
-from dropglm.core.families import Family
+from dropglm.core.families import Family, Logistic
 from dropglm.core.features import AnyFeatures
 from dropglm.core.l2_weights import L2_WEIGHTS, CountsInMemory, L2Weights, NaiveBayesCounts
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients, Labels, Objective, RowTerm, WeightedRows, semi_supervised
 from dropglm.core.penalties import Penalty
-from dropglm.core.solvers import LBFGS, Callback, Result
+from dropglm.core.solvers import LBFGS, Callback, Result, Status
 
 # Tolerance of a fit that only provides a starting point: the objective is within 1e-4 of its minimum.
 ROUGH_TOL = 1e-2
@@ -97,8 +97,21 @@ class Problem:
         """Return the best intercept for β = 0; shape (K,)."""
         if not self.fit_intercept:
             return np.zeros(self.y.shape[1])
-        mean = (self.weights[:, None] * self.y).sum(axis=0) / self.weights.sum()
+        mean = self.mean_label
+        if self.is_certain:  # as if half a row were different
+            smallest = 0.5 / self.weights.sum()
+            mean = np.clip(mean, smallest, 1.0 - smallest)
         return self.family.natural_parameter(mean)
+
+    @property
+    def mean_label(self) -> np.ndarray:
+        """The weighted mean of y; shape (K,)."""
+        return np.asarray((self.weights[:, None] * self.y).sum(axis=0) / self.weights.sum())
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether no row has the label, or every row; this happens to one of several labels only."""
+        return self.family is Logistic and not 0.0 < self.mean_label[0] < 1.0
 
     @cached_property
     def labeled_l2_weights(self) -> np.ndarray:
@@ -176,7 +189,10 @@ class Task(NamedTuple):
     callback: IterationCallback | None = None
 
     def solve(self, solver: LBFGS) -> Solution:
-        """Minimise the objective."""
+        """Minimise the objective, unless there is nothing to learn."""
+        if self.problem.is_certain:
+            nothing = Result.of(Status.CONVERGED, 0, [(0.0, 0.0, 0.0)])
+            return Solution(*self.problem.null_model(), nothing)
         return self.problem.solve_task(self, solver)
 
 
