@@ -29,7 +29,7 @@ from dropglm.base.progress import Progress, begin_stage
 from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.rows import TrainingRows, rows_of
+from dropglm.places.rows import TrainingData, TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
 from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
@@ -46,7 +46,7 @@ from dropglm.text.characters import CharacterHead, character_settings, check_cha
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
-from dropglm.text.labels import warn_about_classes
+from dropglm.text.labels import check_text_labels, kept_entries, warn_about_classes
 from dropglm.text.ngrams.counting import row_range
 from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
@@ -265,11 +265,12 @@ class TextsInMemory(TrainingTexts):
     Parameters
     ----------
     classifier : TextClassifier
-    labeled, unlabeled : lists of str
-    y : ndarray of shape (n,)
+    X, X_unlabeled : lists of str
+    y : array-like of shape (n,)
+        Labels of X. Texts without one become the first of the unlabelled texts.
     sample_weight : array-like of shape (n,) or None
     embeddings, embeddings_unlabeled : array-like or None
-        Embeddings of the texts, if they are given.
+        Embeddings of X and X_unlabeled, if they are given.
     groups : array-like of shape (n,) or None
         Labels of texts that are held out together.
     """
@@ -277,30 +278,44 @@ class TextsInMemory(TrainingTexts):
     def __init__(
         self,
         classifier: Any,
-        labeled: list[str],
-        unlabeled: list[str],
-        y: np.ndarray,
+        X: list[str],
+        X_unlabeled: list[str],
+        y: Any,
         sample_weight: Any = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
         groups: Any = None,
     ) -> None:
         self.classifier = classifier
-        self.texts, self.n, self.n_unlabeled = [*labeled, *unlabeled], len(labeled), len(unlabeled)
-        self.y, self.sample_weight = y, sample_weight
-        self.class_counts = Counter(y.tolist())
-        self.groups = text_groups(classifier, labeled, y, groups)
+        self.y, kept = check_text_labels(y, len(X))
+        self.n = len(self.y)
+        if not self.n:
+            raise InputError("No text of X has a label; give texts of at least two classes.")
+        if kept is not None:
+            order = np.argsort(~kept, kind="stable")
+            X = [X[place] for place in order]
+            embeddings = None if embeddings is None else check_embeddings(embeddings, len(X))[order]
+            if not isinstance(sample_weight, Real | None):
+                sample_weight = kept_entries(sample_weight, kept, "sample_weight")
+            groups = None if groups is None else kept_entries(groups, kept, "groups")
+        self.texts, self.n_unlabeled = [*X, *X_unlabeled], len(X) + len(X_unlabeled) - self.n
+        self.sample_weight = sample_weight
+        self.class_counts = Counter(self.y.tolist())
+        self.groups = text_groups(classifier, self.texts[: self.n], self.y, groups)
         self.embeddings, self._scaled = None, None
-        E = self._embeddings(embeddings, embeddings_unlabeled)
+        E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
         if E is not None:
             scaling = Scaling.of(E, embedding_widths(classifier.embedder))
             self.embeddings = EmbeddingBlocks.of(classifier.embedder, scaling)
             self._scaled = self.embeddings.scaling(E)
         self._counted: tuple[NgramVectorizer, Any] | None = None
 
-    def _embeddings(self, given: Any, given_unlabeled: Any) -> np.ndarray | None:
-        """Return the embeddings of all texts, given or else by the embedder; None if there are neither."""
-        embedder, m = self.classifier.embedder, self.n_unlabeled
+    def _embeddings(self, given: Any, given_unlabeled: Any, n: int) -> np.ndarray | None:
+        """Return the embeddings of all texts, given or else by the embedder; None if there are neither.
+
+        Those that are given are of the first n texts, and of the others.
+        """
+        embedder, m = self.classifier.embedder, len(self.texts) - n
         if given is None:
             if given_unlabeled is not None:
                 raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
@@ -308,7 +323,7 @@ class TextsInMemory(TrainingTexts):
                 return None
             begin_stage("Embedding texts")
             return embed(embedder, self.texts, shown=bool(self.classifier.verbose))
-        E = check_embeddings(given, self.n)
+        E = check_embeddings(given, n)
         if given_unlabeled is None:
             if m:
                 raise InputError(
@@ -617,12 +632,12 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = standard_error(scores, independent)
-    held_out = ~np.isnan(probabilities[:, 0])
-    right = probabilities[held_out].argmax(axis=1) == data.y[held_out]
-    # Rows of a group are not independent of each other.
+    held_out, accuracy = held_out_accuracy(probabilities, data)
+    # Rows of a group are not independent of each other. Weights 1 and 3 say as much as 1.6 rows (Kish).
     groups = None if data.groups is None or not draws_folds(search) else group_numbers(data.groups)
-    n = len(right) if groups is None else len(np.unique(groups[held_out]))
-    share = search.best_score_ if search.scoring == "accuracy" else float(np.mean(right))
+    w = data.sample_weights[held_out]
+    n = round(w.sum() ** 2 / np.square(w).sum()) if groups is None else len(np.unique(groups[held_out]))
+    share = search.best_score_ if search.scoring == "accuracy" else accuracy
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
@@ -631,12 +646,19 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "standard_error": error,
         "score_of_shares": searched.held_out.score_of_shares(),
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
-        "accuracy": float(np.mean(right)),
+        "accuracy": accuracy,
         "accuracy_interval": [*wilson_interval(share * n, n)],
         "l2_at_edge": search.l2_at_edge_,
         "never_held_out": int((~held_out).sum()),
         "groups": None if groups is None else int(groups.max()) + 1,
     }
+
+
+def held_out_accuracy(probabilities: np.ndarray, data: TrainingData) -> tuple[np.ndarray, float]:
+    """Return which rows were held out, and the accuracy on them, by the weights of the rows."""
+    held_out = ~np.isnan(probabilities[:, 0])
+    right = probabilities[held_out].argmax(axis=1) == data.y[held_out]
+    return held_out, float(np.average(right, weights=data.sample_weights[held_out]))
 
 
 def effect_of(search: LogisticRegressionCV, words: Attempt) -> dict[str, Any]:
@@ -653,10 +675,8 @@ def effect_of(search: LogisticRegressionCV, words: Attempt) -> dict[str, Any]:
         for after, eta in (("", searched.honest), ("_without", searched.honest_predictors(best))):
             eta = combination([eta], searched).eta if search.calibrate else eta
             report = searched.report(eta)
-            probabilities = report["cv_probabilities_"]
-            held_out = ~np.isnan(probabilities[:, 0])
-            right = probabilities[held_out].argmax(axis=1) == searched.rows.data.y[held_out]
-            found |= {f"score{after}": report["best_score_"], f"accuracy{after}": float(np.mean(right))}
+            _, accuracy = held_out_accuracy(report["cv_probabilities_"], searched.rows.data)
+            found |= {f"score{after}": report["best_score_"], f"accuracy{after}": accuracy}
     latent = None if prior is None else prior.chosen(search.l2_weights_)
     return found | {
         "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].width,
