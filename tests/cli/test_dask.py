@@ -185,8 +185,8 @@ def test_errors_are_one_sentence(folder, address, monkeypatch):
     assert "only one class, good" in error("one.csv")
     write_csv(folder / "empty.csv", [])
     assert "No partition has a text with a label" in error("empty.csv")
-    write_csv(folder / "gaps.csv", [("a film", "good"), ("a story", "")])
-    assert "gaps.csv: row 2 (line 3) has no label" in error("gaps.csv")
+    write_csv(folder / "gaps.csv", [("a film", ""), ("a story", " ")])
+    assert "gaps.csv: no row has a label; the column 'label' is empty." in error("gaps.csv")
     monkeypatch.setattr(engine, "SECONDS", 0.5)
     assert "No Dask scheduler answers at tcp://127.0.0.1:9." in error("all.csv", where="tcp://127.0.0.1:9")
 

@@ -84,7 +84,7 @@ def test_all_commands_give_the_same_classes(tmp_path, address, labels, classes, 
         out = dropglm("predict", f"{model}.skops", table, cwd=tmp_path)
         predicted = [json.loads(line)["predicted"] for line in out.splitlines()]
         assert class_names(predicted) == class_names(labels) * 10
-    _, known, _ = texts_and_labels(Table(tmp_path / table, "text", "label", optional_label=True))
+    _, known, _ = texts_and_labels(Table(tmp_path / table, "text", "label"))
     assert list(known.values()) == class_names(labels) * 10
 
 
@@ -120,4 +120,4 @@ def test_training_hints_at_labels_that_look_alike_or_mark_missing_labels(tmp_pat
     alike, missing = (line for line in done.stderr.splitlines() if "warning: " in line)
     assert composed in alike
     assert decomposed in alike
-    assert f"The class {mark} may mark texts without a label. If so, leave them out, or pass" in missing
+    assert f"The class {mark} may mark texts without a label. If so, leave the label empty in the" in missing

@@ -208,7 +208,7 @@ def test_a_checkpoint_of_another_training_is_refused(folder, tmp_path):
 BAD_LINES = {
     "broken": '{"text": "x", "label',
     "NaN": '{"text": "x", "label": NaN}',
-    "null": '{"text": "x", "label": null}',
+    "list": '{"text": "x", "label": []}',
     "no text": '{"label": "good"}',
     "unknown class": '{"text": "x", "label": "ugly"}',
 }

@@ -124,15 +124,22 @@ def test_a_quoted_newline_is_part_of_a_text_and_row_numbers_are_right(place):
     write_csv(place / "newline.csv", rows)
     result = json.loads(dropglm("train", "newline.csv", "--no-tune", "--json", "--out", "n.skops", cwd=place))
     assert result["texts"] == {"bad": 20, "good": 21}
-    rows[30] = (rows[30][0], "")
-    write_csv(place / "missing.csv", rows)
-    assert "row 31" in error_of("train", "missing.csv", "--no-tune", cwd=place)
+    with open(place / "newline.csv", "a", encoding="utf-8") as file:
+        file.write("too short\n")
+    assert "row 42 (line 44)" in error_of("train", "newline.csv", "--no-tune", cwd=place)
 
 
 BAD_TABLES = {
     "unclosed.csv": (b'text,label\ngood,1\n"bad,0\nfun,1\n', "row 2"),
     "ragged.csv": (b"text,label\ngood,1\nbad,0,0\n", "row 2 (line 3) has 3 fields, but the header has 2"),
-    "missing.jsonl": (b'{"text": "a", "label": 1}\n{"text": "b", "label": null}\n', "row 2"),
+    "empty.jsonl": (
+        b'{"text": "a", "label": " "}\n{"text": "b", "label": null}\n',
+        "no row has a label; the column 'label' is empty; name the column to use with --label.",
+    ),
+    "missing.jsonl": (
+        b'{"text": "a", "Label": 1}\n{"text": "b"}\n',
+        "there is no column 'label' (did you mean 'Label'?); its columns: 'text', 'Label'; name the column",
+    ),
     "misnamed.csv": (b"txt,label\na,1\nb,0\n", "did you mean 'txt'"),
     "latin.csv": ("text,label\nfine,1\ncaf\xe9,0\n".encode("latin-1"), "row 2"),
     "utf16.csv": ("text,label\nfine,1\nbad,0\n".encode("utf-16-le"), "set --encoding to 'utf-16-le'"),

@@ -120,6 +120,49 @@ def test_the_model_is_that_of_all_texts(client, count, K, settings):
     assert model.summary_.settings == expected.summary_.settings
 
 
+@pytest.mark.parametrize("tune", [False, True])
+def test_texts_without_a_label_are_the_first_unlabelled_ones(tune):
+    """The model is that of the same partitions split by hand, bit for bit; one has no label at all."""
+    texts, y = corpus(80)
+    more, _ = corpus(20, seed=1)
+    rng = np.random.default_rng(0)
+    E, w = rng.standard_normal((100, 2)), rng.uniform(0.5, 2.0, 80)
+    has_label = rng.random(80) < 0.6
+    has_label[60:] = False
+    gaps = np.where(has_label, y.astype(object), None)
+    ours, labelled, without = [], [], []
+    for k, rows in enumerate([slice(0, 30), slice(30, 60), slice(60, 80)]):
+        X, has = np.array(texts[rows], object), has_label[rows]
+        weights = np.where(has, w[rows], np.nan)
+        ours.append(Rows(k, Embedded(X.tolist(), E[rows]), gaps[rows].tolist(), weights))
+        own = Embedded(X[has].tolist(), E[rows][has])
+        labelled.append(Rows(k, own, y[rows][has].tolist(), w[rows][has]))
+        without.append(Rows(k, Embedded(X[~has].tolist(), E[rows][~has]), labeled=False))
+    others = [Rows(9, Embedded(more, E[80:]), labeled=False)]
+    settings = {"tune": tune, "cv": 2 if tune else None, "l2": 0.1, "random_state": 0, "discount": 0.1}
+    fitted = []
+    for parts in ((ours, others), (labelled, [*without, *others])):
+        model = text.TextClassifier(**settings)
+        fitted.append(fit_to_texts(model, TextsInPartitions(model, SerialEngine(), *map(list, parts))))
+    one, other = fitted
+    assert one.summary_ == other.summary_
+    assert one.summary_.unlabeled == 20 + np.count_nonzero(~has_label)
+    assert_array_equal(one.model.coef_, other.model.coef_)
+    assert_array_equal(one.head.coef, other.head.coef)
+    assert one.model.classes_.dtype == other.model.classes_.dtype
+
+
+def test_a_collection_may_have_texts_without_a_label(client):
+    texts, y = corpus(60)
+    gaps = np.where(np.arange(60) % 4 == 0, None, y.astype(object))
+    settings = {"tune": False, "min_df": 1}
+    expected = text.TextClassifier(**settings).fit(texts, gaps)
+    bags = (db.from_sequence(list(rows), npartitions=3) for rows in (texts, gaps))
+    model = TextClassifier(client=client, **settings).fit(*bags)
+    assert_same_model(model, expected, tolerance=1e-3)
+    assert (model.summary_.texts, model.summary_.unlabeled) == (expected.summary_.texts, 15)
+
+
 def test_matrices_are_those_of_all_texts():
     texts, _ = corpus(50)
     vectorizer = text.NgramVectorizer(ngram_range=(1, 2), use_idf=True, norm="l2")
@@ -393,7 +436,11 @@ def test_errors_name_the_partition(client):
 
     fails_with(r"Partition 0: Text 3 of X .* is None, not a string", [*texts[:3], None], error=TypeError)
     fails_with(r"Partition 0: y has shape \(39,\), but X has 40 texts", y=y[1:])
-    fails_with("Partition 0: Text 1 of X .* has no label", y=np.array(["a", None, *y[2:]], object))
+    fails_with(
+        "Partition 0: sample_weight must have one entry for each of the 40 texts of X",
+        y=np.array(["a", None, *y[2:]], object),
+        sample_weight=[delayed(np.ones(39)), delayed(np.ones(40))],
+    )
     fails_with(
         "Unlabelled partition 1: Text 0 of X_unlabeled .* is 5",
         X_unlabeled=[delayed([]), delayed([5])],

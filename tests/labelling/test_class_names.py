@@ -56,5 +56,6 @@ def test_labels_of_the_table_that_mark_missing_labels_are_mentioned(path):
     with LabellingSession(TEXTS, path, labels={0: "good", 1: "bad", 2: "NA"}) as session:
         (notice,) = session.notices
     assert notice == (
-        "The class 'NA' may mark texts without a label. If so, leave the label empty in the table."
+        "The class 'NA' may mark texts without a label. If so, leave the label empty in the table (None in "
+        "Python)."
     )

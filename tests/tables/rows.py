@@ -89,13 +89,16 @@ def parquet(**columns):
 
 
 def written(texts, labels, format):
-    """Return a whole table; CSV and TSV have labels as JSON writes them."""
+    """Return a whole table; CSV and TSV have labels as JSON writes them, and empty ones."""
     if format == "parquet":
         return parquet(text=texts, label=labels).getvalue()
     rows = list(zip(texts, labels, strict=True))
     if format == "jsonl":
         return b"\n".join(encoded("jsonl", rows))
     file = io.StringIO(newline="")
-    plain = [(text, label if isinstance(label, str) else json.dumps(label)) for text, label in rows]
+    plain = [
+        (text, label if isinstance(label, str) else "" if label is None else json.dumps(label))
+        for text, label in rows
+    ]
     csv.writer(file, delimiter="\t" if format == "tsv" else ",").writerows([("text", "label"), *plain])
     return file.getvalue().encode()

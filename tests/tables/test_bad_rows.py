@@ -24,9 +24,6 @@ BAD_JSON = {
     "no text": (b'{"label": 1}', "has no 'text'"),
     "null text": (b'{"text": null, "label": 1}', "has no text (null in 'text')"),
     "number for a text": (b'{"text": 1, "label": 1}', "has a number as its 'text'"),
-    "no label": (b'{"text": "b"}', "has no 'label'; its keys: 'text'"),
-    "null label": (b'{"text": "b", "label": null}', "has no label"),
-    "blank label": (b'{"text": "b", "label": " "}', "has no label"),
     "list for a label": (b'{"text": "b", "label": [1]}', "has a list as its label"),
     "object for a label": (b'{"text": "b", "label": {}}', "has an object as its label"),
     "long": (b'{"text": "' + b"b" * 2000 + b'", "label": 1}', "is longer than 500 characters"),
@@ -46,8 +43,6 @@ BAD_CSV = {
     "text after a quote": (b'"b"c,x', "has more text after a closing quote"),
     "text after a quote lines later": (b'"b\n\n"c,x', "has more text after a closing quote"),
     "carriage return": (b"b\rc,x", "contains a carriage return outside quotes"),
-    "no label": (b"b,", "has no label"),
-    "blank label": (b'"b\nc", ', "has no label"),
     "long": (b'"' + b"b" * 2000 + b'",x', "is longer than 500 characters"),
     "NUL": (b"b\0,x", "contains a NUL byte"),
     "NUL in lines": (b'"b\n\0\n,",x', "contains a NUL byte"),
@@ -176,15 +171,8 @@ def test_a_bad_byte_is_fatal_in_codecs_that_cannot_resume_after_it():
 
 
 @pytest.mark.parametrize("position", [0, 1, 2500])
-@pytest.mark.parametrize(
-    ("text", "label", "sentence"),
-    [
-        (None, 1.0, "has no text (null in 'text')."),
-        ("b", None, "has no label"),
-        ("b", float("nan"), "has no label"),
-    ],
-)
-def test_bad_rows_in_parquet(text, label, sentence, position):
+def test_bad_rows_in_parquet(position):
+    text, label, sentence = None, 1.0, "has no text (null in 'text')."
     texts, labels = [f"text {i}" for i in range(2500)], [1.5] * 2500
     expected = [(i + 1 + (i >= position), None, each, "1.5") for i, each in enumerate(texts)]
     texts.insert(position, text)
@@ -199,12 +187,6 @@ def test_bad_rows_in_parquet(text, label, sentence, position):
     later, bad = gathered(parquet(text=texts, label=labels), format="parquet", start=position + 1)
     assert later == [row for row in expected if row[0] > position + 1]
     assert bad == []
-
-
-def test_blank_labels_in_parquet_are_bad():
-    found, bad = gathered(parquet(text=["a", "b", "c"], label=["x", " ", ""]), format="parquet")
-    assert found == [(1, None, "a", "x")]
-    assert [sentence[:21] for sentence in bad] == ["the open file: row 2 ", "the open file: row 3 "]
 
 
 def test_deeply_nested_brackets_are_a_bad_row():

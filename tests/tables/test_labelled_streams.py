@@ -30,10 +30,11 @@ def test_rows_before_the_start_are_skipped_silently(format, start):
 
 @pytest.mark.parametrize("characters", [1, 4, 10**9])
 def test_good_rows_are_yielded_before_an_error_is_raised(characters):
-    for bad in (b"bad\n", b"bad,\n"):
-        data = b"text,label\n" + b"abc,x\n" * 3 + bad + b"def,x\n"
+    for bad in (b"bad\n", b"bad,x,-1\n"):
+        data = b"text,label,weight\n" + b"abc,x,1\n" * 3 + bad + b"def,x,1\n"
         found = []
-        batches = tables.Table(io.BytesIO(data), "text", "label", format="csv").batches(characters=characters)
+        source = tables.Table(io.BytesIO(data), "text", "label", weight="weight", format="csv")
+        batches = source.batches(characters=characters)
         with pytest.raises(tables.TableError, match=r"row 4 \(line 5\)"):
             found.extend(text for batch in batches for text in batch.texts)
         assert found == ["abc"] * 3
@@ -112,8 +113,8 @@ FATAL = {
     "one bad": ("jsonl", b"[" * 1000, "the only row cannot be used; row 1 (line 1) is longer than"),
     "all bad in parquet": (
         "parquet",
-        parquet(text=["a", None], label=[None, 1]).getvalue(),
-        "none of the 2 rows can be used; row 1 has no label",
+        parquet(text=[None, None], label=[None, 1]).getvalue(),
+        "none of the 2 rows can be used; row 1 has no text",
     ),
 }
 

@@ -102,17 +102,15 @@ def test_classes_are_numbers_or_booleans_if_all_names_are(names, kind):
     np.testing.assert_array_equal(some, classes[:1])
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
-def test_missing_labels_are_null_where_they_are_optional(format):
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet"])
+def test_missing_labels_are_null(format):
     labels = [1.0, None, float("nan"), 2.5] if format == "parquet" else ["1.0", "", " ", "2.5"]
     data = written(["a"] * len(labels), labels, format)
-    frame = read_frame(io.BytesIO(data), "text", "label", format=format, optional_label=True)
+    frame = read_frame(io.BytesIO(data), "text", "label", format=format)
     assert frame["label"].to_list() == ["1", None, None, "2.5"]
-    with pytest.raises(tables.TableError, match=r"row 2 .*has no label \(2 rows have none\)"):
-        read_frame(io.BytesIO(data), "text", "label", format=format)
 
 
-def test_rows_of_json_lines_may_lack_optional_labels():
+def test_rows_of_json_lines_may_lack_labels():
     data = io.BytesIO(b'{"text": "a"}\n{"text": "b", "label": 1}\n')
-    frame = read_frame(data, "text", "label", format="jsonl", optional_label=True)
+    frame = read_frame(data, "text", "label", format="jsonl")
     assert frame["label"].to_list() == [None, "1"]

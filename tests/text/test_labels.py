@@ -93,8 +93,8 @@ MARKS = ["NA", "nan", "N/A", "null", "None", "-", "?", "\u200b", "<NA>", "unlabe
 def test_marks_of_missing_labels_get_a_hint(mark):
     (hint,) = class_hints({"a": 2, "b": 2, mark: 1} if isinstance(mark, str) else {0: 2, 1: 2, mark: 1})
     assert hint == (
-        f"The class {quoted(mark)} (1 text) may mark texts without a label. If so, leave them out, or pass "
-        "them as unlabelled texts: X_unlabeled, or --unlabeled on the command line."
+        f"The class {quoted(mark)} (1 text) may mark texts without a label. If so, leave the label "
+        "empty in the table (None in Python)."
     )
 
 

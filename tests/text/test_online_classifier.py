@@ -124,7 +124,11 @@ def test_invalid_input_raises_and_does_not_change_the_model(stream):
     model, untouched = trained(texts, y), trained(texts, y)
     for bad_texts, bad_y, message in [
         (["x", "y"], ["bad", "ugly"], "Row 1 has the label ugly"),
-        (["x", "y"], ["bad", None], "Row 1 has the label None"),
+        (
+            ["x", "y"],
+            ["bad", None],
+            r"Text 1 of X \(counted from 0\) has no label; leave it out, since every",
+        ),
         (["x"], ["bad", "good"], r"y has shape \(2,\), but X has 1 texts"),
         (["x", None], ["bad", "good"], "Text 1 of X .* is None"),
         ([], [], "X is empty; give at least one text"),

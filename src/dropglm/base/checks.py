@@ -230,16 +230,31 @@ def weights(given: Any, n: int, name: str = "sample_weight", rows: str = "X") ->
 
 
 def missing(labels: np.ndarray) -> int | None:
-    """Return the index of the first missing label: None, NaN, infinity, or pandas' NA.
+    """Return the index of the first label that is missing or infinite; None if there is no such label.
 
     Examples
     --------
-    >>> missing(np.array(["a", None], object))
-    1
+    >>> missing(np.array(["a", None], object)), missing(np.array([1.0, 0.0, np.inf]))
+    (1, 2)
     """
-    if labels.dtype.kind not in "Of":
+    if labels.dtype.kind not in "OfmM":
         return None
-    return next((index for index, label in enumerate(labels) if _is_missing(label)), None)
+    infinite = (isinstance(label, (float, np.floating)) and np.isinf(label) for label in labels)
+    found = np.flatnonzero(without_label(labels) | np.fromiter(infinite, bool, len(labels)))
+    return int(found[0]) if len(found) else None
+
+
+def without_label(labels: np.ndarray) -> np.ndarray:
+    """Return which labels are missing: None, NaN, NaT or pandas' NA.
+
+    Examples
+    --------
+    >>> without_label(np.array(["a", None, float("nan")], object))
+    array([False,  True,  True])
+    """
+    if labels.dtype.kind not in "OfmM":
+        return np.zeros(len(labels), bool)
+    return np.fromiter(map(_is_missing, labels), bool, len(labels))
 
 
 def groups(given: Any, n: int) -> np.ndarray:
@@ -263,11 +278,7 @@ def groups(given: Any, n: int) -> np.ndarray:
         given = np.empty(n, object)
         given[:] = labels
     found = np.asarray(given)
-    row = (
-        int(np.isnat(found).argmax())
-        if found.dtype.kind in "mM" and np.isnat(found).any()
-        else missing(found)
-    )
+    row = missing(found)
     if row is not None:
         raise InputError(f"groups has no label for row {row}; give every row one, such as its own number.")
     return found
@@ -289,11 +300,7 @@ def fractional(labels: np.ndarray) -> int | None:
 
 def _is_missing(label: Any) -> bool:
     try:
-        return (
-            label is None
-            or bool(label != label)
-            or (isinstance(label, (float, np.floating)) and bool(np.isinf(label)))
-        )
+        return label is None or bool(label != label)
     except TypeError:  # comparisons of pandas' NA have no truth value
         return True
 

@@ -7,7 +7,7 @@ from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import PREDICTING, advising, columns_of_model, model_and_embeddings, read_labelled
 from dropglm.cli.options import OUTPUT
-from dropglm.tables import Table
+from dropglm.tables import Table, row_weights, to_classes
 
 if TYPE_CHECKING:
     from dropglm.text.metrics import Metrics
@@ -20,6 +20,7 @@ def evaluate(
     table: options.LabelledTable,
     text: options.TextOfModel = None,
     label: options.LabelOfModel = None,
+    weight: options.Weight = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -40,6 +41,7 @@ def evaluate(
 
     The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
     the confusion matrix, calibration by probability, and the most confident mistakes.
+    Rows without a label are left out.
     """
     with Stages(shown=not quiet) as stages:
         from dropglm.text.metrics import confident_mistakes, metrics_from_probabilities
@@ -48,22 +50,31 @@ def evaluate(
         classifier.n_jobs = threads
         text, label, advice = columns_of_model(classifier, text, label)
         with advising(advice):
-            source = Table(table, text, label, format=format, encoding=encoding, delimiter=delimiter)
-            texts, y = read_labelled(source)
-        E = rows.all(len(texts), table)
+            source = Table(
+                table, text, label, weight=weight, format=format, encoding=encoding, delimiter=delimiter
+            )
+            labelled, without = read_labelled(source)
+        texts, y = labelled.texts, to_classes(labelled.labels)
+        E = rows.all(len(texts) + len(without.texts), table)
+        places = [row - 1 for row in labelled.rows]
+        E = E if E is None or not without.texts else E[places]
         stages.plan([("Predicting", PREDICTING * sum(map(len, texts)))])
         begin_stage("Predicting")
         with naming_table(table):
             p = classifier.predict_proba(texts, E)
-            measures = metrics_from_probabilities(y, p, classifier.classes_)
+            measures = metrics_from_probabilities(y, p, classifier.classes_, row_weights(source, labelled))
         worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
+        worst = [one._replace(row=places[one.row]) for one in worst]
     if json:
         listed = terminal.disagreements_to_json(worst)
-        terminal.print_json(measures.to_dict() | {"confident_mistakes": listed})
+        found = {"rows_without_label": len(without.texts), "confident_mistakes": listed}
+        terminal.print_json(measures.to_dict() | found)
         return
     terminal.print_pairs(
         [
             ("texts", f"{measures.texts:,}"),
+            *terminal.without_label(len(without.texts), "left out"),
+            *([] if weight is None else [("weights", f"all measures are weighted by the column {weight!r}")]),
             ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
             ("mean F1", f"{measures.macro_f1:.4f}, over the classes"),
             ("log loss", f"{measures.log_loss:.4f}"),
@@ -102,19 +113,23 @@ def _print_classes(measures: "Metrics") -> None:
 
 
 def _print_confusion(measures: "Metrics") -> None:
+    what, cell = ("sum of weights", "{:,.2f}") if measures.weighted else ("number of texts", "{:,}")
     if len(measures.classes) <= MOST_COLUMNS:
         terminal.print_table(
-            "Confusion: number of texts by true class (rows) and predicted class (columns)",
+            f"Confusion: {what} by true class (rows) and predicted class (columns)",
             ("", *map(str, measures.classes)),
             (
-                (str(label), *map("{:,}".format, row))
+                (str(label), *map(cell.format, row))
                 for label, row in zip(measures.classes, measures.confusion, strict=True)
             ),
         )
     else:
         terminal.print_table(
             "Most frequent mistakes (--json lists all)",
-            ("true class", "predicted class", "texts"),
-            ((str(true), str(given), f"{count:,}") for true, given, count in measures.frequent_mistakes[:20]),
+            ("true class", "predicted class", "weight" if measures.weighted else "texts"),
+            (
+                (str(true), str(given), cell.format(count))
+                for true, given, count in measures.frequent_mistakes[:20]
+            ),
             words=2,
         )

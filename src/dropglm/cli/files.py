@@ -1,7 +1,7 @@
 """Files of the commands: tables, embeddings and models that they read, and checks of what they write."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
@@ -27,29 +27,31 @@ PREDICTING = 3e-8  # rough number of seconds that predictions take per character
 Parameters = ParamSpec("Parameters")
 
 
-def read_labelled(table: tables.Table) -> tuple[list[str], "np.ndarray"]:
-    """Return the texts and classes of a table."""
-    return read_grouped(table)[:2]
-
-
-def read_grouped(table: tables.Table) -> tuple[list[str], "np.ndarray", list[str] | None]:
-    """Return the texts and classes of a table, and its groups, if it is read with a column of groups."""
-    check_columns(table.text, table.label, table.keep)
+def read_labelled(table: tables.Table) -> tuple[tables.Batch, tables.Batch]:
+    """Return the rows of a table that have a label, at least one, and those that have none."""
+    check_columns(table.text, table.label, table.keep, table.weight)
     begin_stage(f"Reading {table.name}")
-    read = table.read()
-    return list(read.texts), tables.to_classes(read.labels), tables.group_labels(table, read)
+    labelled, without = table.read().by_label()
+    if not labelled.labels:
+        raise tables.no_labels(table)
+    return labelled, without
 
 
 def read_unlabelled(paths: Iterable[FilePath], labelled: tables.Table, text: str | None) -> list[str]:
     """Return the texts of tables without labels, from the column ``text`` or that of the labelled table."""
     texts: list[str] = []
     for path in map(str, paths):
-        table = replace(labelled, path=path, text=text or labelled.text, label=None, keep=(), format=None)
+        table = replace(unlabelled(labelled, text), path=path)
         advice = {} if text else {labelled.text: "name the column to use with --unlabeled-text"}
         begin_stage(f"Reading {path}")
         with advising(advice):
             texts += table.read().texts
     return texts
+
+
+def unlabelled(table: tables.Table, text: str | None) -> tables.Table:
+    """Return how tables without labels are read, with the format that their names say."""
+    return replace(table, text=text or table.text, label=None, keep=(), weight=None, format=None)
 
 
 def columns_of_model(
@@ -76,13 +78,17 @@ def advising(advice: Mapping[Any, str]) -> Iterator[None]:
         raise BadInputError(f"{str(error).rstrip('.')}; {advice[error.missing_column]}.") from None
 
 
-def check_columns(text: str, label: str | None, groups: Collection[str] = ()) -> None:
-    """Refuse one column for two of texts, labels and groups."""
-    if text == label:
-        raise bad_option("--label", f"{text!r} is the column with the texts.")
-    for name, what in ((text, "texts"), (label, "labels")):
-        if name in groups:
-            raise bad_option("--group", f"{name!r} is the column with the {what}.")
+def check_columns(
+    text: str, label: str | None, groups: Sequence[str] = (), weight: str | None = None
+) -> None:
+    """Refuse one column for two of texts, labels, groups and weights."""
+    taken = {text: "texts"}
+    others = ("--label", "labels", label), *(("--group", "groups", name) for name in groups)
+    for option, what, name in (*others, ("--weight", "weights", weight)):
+        if name in taken:
+            raise bad_option(option, f"{name!r} is the column with the {taken[name]}.")
+        if name is not None:
+            taken[name] = what
 
 
 class EmbeddingRows:
@@ -135,6 +141,19 @@ class EmbeddingRows:
             raise BadInputError(
                 f"{self.names}: there are {self.total:,} rows, but only {self.taken:,} texts in {table}."
             )
+
+
+def joined_embeddings(E: "np.ndarray | None", F: "np.ndarray | None") -> "np.ndarray | None":
+    """Return the embeddings of unlabelled texts of the table and of --unlabeled; None if there are none."""
+    if E is None or F is None:
+        return F if E is None else E
+    if E.shape[1] != F.shape[1]:
+        raise BadInputError(
+            f"--embeddings-unlabeled has {F.shape[1]} numbers per text, but --embeddings has {E.shape[1]}."
+        )
+    import numpy as np
+
+    return np.concatenate([E, F])
 
 
 def _open_array(path: Path) -> "np.ndarray":

@@ -102,7 +102,6 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
             chosen.text,
             chosen.label,
             optional_text=True,
-            optional_label=True,
             format=chosen.format,
             encoding=chosen.encoding,
             delimiter=chosen.delimiter,

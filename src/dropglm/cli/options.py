@@ -128,6 +128,12 @@ Text = Annotated[str, TABLES.option("Column with the texts.", "--text", "-t")]
 _OF_MODEL = "by default the one that the model was trained with."
 TextOfModel = Annotated[str | None, TABLES.option(f"Column with the texts; {_OF_MODEL}", "--text", "-t")]
 LabelOfModel = Annotated[str | None, TABLES.option(f"Column with the labels; {_OF_MODEL}", "--label", "-l")]
+Weight = Annotated[
+    str | None,
+    TABLES.option(
+        "Column with the weights of the rows, numbers of at least 0: all measures are weighted by them."
+    ),
+]
 Format = Annotated[
     str | None,
     TABLES.option(

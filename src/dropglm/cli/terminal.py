@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dropglm.base.progress import before_compiling, write_line
+from dropglm.base.progress import before_compiling, plural, write_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,6 +86,11 @@ def print_pairs(rows: Iterable[tuple[str, str]]) -> None:
     for heading, statement in rows:
         grid.add_row(f"[bold]{escape(heading)}[/bold]", escape(printable(statement)))
     _out().print(grid)
+
+
+def without_label(n: int, what: str) -> list[tuple[str, str]]:
+    """Return the heading and the statement about the rows of a table without a label, if there are any."""
+    return [("without label", f"{plural(n, 'row')} of the table, {what}")] if n else []
 
 
 def printable(text: str) -> str:

@@ -20,11 +20,11 @@ from dropglm.base.errors import ClusterError
 from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import files, terminal
 from dropglm.cli.errors import BadInputError, naming_table
-from dropglm.cli.files import EmbeddingRows, read_embedder, read_grouped, read_labelled
+from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
 from dropglm.cli.lazy_modules import forget
 from dropglm.cli.options import bad_option, check_name, with_options
 from dropglm.cli.training import TrainOptions, TrainRun
-from dropglm.tables import Table
+from dropglm.tables import Batch, Table, group_labels, row_weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,6 +71,7 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         options.text,
         options.label,
         keep=() if options.group is None else (options.group,),
+        weight=options.weight,
         format=options.format,
         encoding=options.encoding,
         delimiter=options.delimiter,
@@ -103,8 +104,8 @@ def _train(run: TrainRun) -> None:
         return
     online_only = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}
     run.refuse(online_only, "can be used only with --online.")
-    if not (options.tune and options.unlabeled):
-        run.refuse({"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
+    if not options.tune:
+        run.refuse({"latent", "rounds"}, "cannot be used with --no-tune.")
     if options.rounds and not options.naive_bayes:
         run.refuse({"rounds"}, "cannot be used with --no-naive-bayes.")
     if options.characters and not (options.tune and options.calibrate and options.analyzer == "word"):
@@ -130,6 +131,8 @@ def _train(run: TrainRun) -> None:
 
 def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     """Fit a classifier to all texts at once, measure it as the options say and save it."""
+    import numpy as np
+
     from dropglm.search.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
@@ -140,7 +143,9 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     _check_embeddings(options)
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
-    texts, y, groups = read_grouped(table)
+    labelled, without = read_labelled(table)
+    texts, y, groups = labelled.texts, tables.to_classes(labelled.labels), group_labels(table, labelled)
+    weights = row_weights(table, labelled)
     labels = set(y.tolist())
     if len(labels) < 2:
         raise BadInputError(
@@ -148,42 +153,49 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         )
     if options.tune and options.scoring not in SCORERS:
         _check_scoring(options.scoring, y)
-    E = embedded.all(len(texts), table.name)
+    if not (without.texts or options.unlabeled):
+        run.refuse({"latent", "rounds"}, "needs --unlabeled, or rows without a label.")
+    E = embedded.all(len(texts) + len(without.texts), table.name)
     together = None
     if options.validation is not None:
         together = text_groups(TextClassifier(**settings), texts, y, groups).labels
-    rows, validation = _split(texts, y, together, run)
-    if validation is not None and validation.rows is None and E is not None:
-        raise bad_option(
-            "--validation",
-            "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another table.",
-        )
+    rows, validation = _split(labelled, y, together, run)
     texts, y = [texts[row] for row in rows], y[rows]
-    of_groups = None if groups is None else [groups[row] for row in rows]
+    of_rows = {
+        "sample_weight": None if weights is None else [weights[row] for row in rows],
+        "groups": None if groups is None else [groups[row] for row in rows],
+    }
+    places, gaps = np.asarray(labelled.rows)[rows] - 1, np.asarray(without.rows, np.intp) - 1
     if options.baseline:
         from dropglm.text.comparison import check_class_sizes, compare_with_baseline
 
         with naming_table(table.name):
             check_class_sizes(y)
     more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text)
+    more_E = more_embedded.all(len(more), "--unlabeled")
+    more = [*without.texts, *more]
     of_texts = {
-        "embeddings": None if E is None else E[rows],
-        "embeddings_unlabeled": more_embedded.all(len(more), "--unlabeled"),
+        "embeddings": None if E is None else E[places],
+        "embeddings_unlabeled": more_E
+        if E is None or not len(gaps)
+        else files.joined_embeddings(E[gaps], more_E),
     }
     model = TextClassifier(**settings, embedder=read_embedder(options.embedder))
     begin = time.perf_counter()
     with naming_table(table.name):
         run.stages.plan(_costs(model, texts, y, more, validation, baseline=options.baseline))
-        model.fit(texts, y, X_unlabeled=more or None, **of_texts, groups=of_groups)
+        model.fit(texts, y, X_unlabeled=more or None, **of_texts, **of_rows)
     fit_seconds = time.perf_counter() - begin
     measures = None
     if validation is not None:
         begin_stage("Evaluating")
-        E = None if E is None else E[validation.rows]
-        measures = compute_metrics(model, validation.texts, validation.y, E)
+        of_them = np.asarray(validation.rows.rows) - 1
+        measures = compute_metrics(
+            model, validation.rows.texts, validation.y, None if E is None else E[of_them], validation.weights
+        )
     run.save(model)
     begin_stage("Finding suspicious labels")
-    found = _suspicious_labels(model, texts, y, rows)
+    found = _suspicious_labels(model, texts, y, places)
     if options.suspicious_out is not None:
         _write_suspicious(options.suspicious_out, found)
     comparison = None
@@ -196,19 +208,24 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
                 y,
                 more or None,
                 **of_texts,
-                groups=of_groups,
+                **of_rows,
                 fit_seconds=fit_seconds,
                 shown=not options.quiet,
             )
-    hint = _encoder_hint(run, model, texts, y, of_groups)
+    hint = _encoder_hint(run, model, texts, y, of_rows)
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
-    lines = [] if measures is None else [("validation", measures.line())]
+    lines, measured = run.lines_about_rows(len(without.texts)), None
+    if measures is not None and validation is not None:
+        left_out = f"; {plural(validation.left_out, 'row')} without a label left out"
+        lines.append(("validation", measures.line() + (left_out if validation.left_out else "")))
+        measured = measures.to_dict() | {"rows_without_label": validation.left_out}
     run.report(
         model,
         [*lines, ("encoder", hint["advice"])] if hint else lines,
+        rows_without_label=len(without.texts),
         encoder_hint=hint,
-        validation=measures and measures.to_dict(),
+        validation=measured,
         suspicious_labels=None if found is None else suspicious,
         baseline=comparison and comparison.to_dict(),
     )
@@ -226,7 +243,7 @@ def _costs(
     texts: list[str],
     y: "np.ndarray",
     more: list[str],
-    validation: "ValidationTexts | None",
+    validation: "Validation | None",
     *,
     baseline: bool,
 ) -> list[tuple[str, float]]:
@@ -240,7 +257,7 @@ def _costs(
     stages = rough_costs(model, counts, sum(map(len, texts)), sum(map(len, more)))
     comparing = 2 * (FOLDS - 1) * sum(cost for _, cost in stages)  # of two methods, as if equally fast
     if validation is not None:
-        stages.append(("Evaluating", files.PREDICTING * sum(map(len, validation.texts))))
+        stages.append(("Evaluating", files.PREDICTING * sum(map(len, validation.rows.texts))))
     return [*stages, ("Comparing with tf-idf", comparing)] if baseline else stages
 
 
@@ -249,7 +266,7 @@ MOST_TRIED, MOST_TRIED_CHARACTERS = 1000, 500_000
 
 
 def _encoder_hint(
-    run: TrainRun, model: "TextClassifier", texts: list[str], y: "np.ndarray", groups: list[Any] | None
+    run: TrainRun, model: "TextClassifier", texts: list[str], y: "np.ndarray", of_rows: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return what the installed encoder would bring, if it would: the scores of the labelled texts alone.
 
@@ -266,7 +283,7 @@ def _encoder_hint(
         return None
     begin_stage("Trying an encoder")
     settings = model.get_params() | {"embedder": INSTALLED_BY_US, "verbose": 0}
-    tried = type(model)(**settings).fit(texts, y, groups=groups)
+    tried = type(model)(**settings).fit(texts, y, **of_rows)
     found, shares = tried.summary_.search, search["score_of_shares"]
     enough = search["score"] + (search["standard_error"] or 0.0)
     if not found["score"] > (enough if shares is None else max(enough, shares)):
@@ -295,18 +312,19 @@ def _check_embeddings(options: TrainOptions) -> None:
         )
 
 
-class ValidationTexts(NamedTuple):
-    """Texts on which ``--validation`` measures a model; their rows, or None if they are of another table."""
+class Validation(NamedTuple):
+    """Rows on which ``--validation`` measures a model, and how many were left out for want of a label."""
 
-    texts: list[str]
+    rows: Batch
     y: "np.ndarray"
-    rows: "np.ndarray | None"
+    weights: list[float] | None
+    left_out: int = 0
 
 
 def _split(
-    texts: list[str], y: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
-) -> "tuple[np.ndarray, ValidationTexts | None]":
-    """Return the rows to train on and, if ``--validation`` is given, the texts to measure on.
+    labelled: Batch, y: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
+) -> "tuple[np.ndarray, Validation | None]":
+    """Return which rows to train on and, if ``--validation`` is given, those to measure on.
 
     Texts of a group are either all trained on or all measured on; a group is drawn like its first text.
     """
@@ -314,14 +332,22 @@ def _split(
 
     from dropglm.search.held_out import group_numbers
 
-    rows, options = np.arange(len(texts)), run.options
+    rows, options = np.arange(len(y)), run.options
     if options.validation is None:
         return rows, None
     try:
         fraction = float(options.validation)
     except ValueError:
+        if options.embeddings:
+            raise bad_option(
+                "--validation",
+                "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another "
+                "table.",
+            ) from None
         other = replace(run.table, path=options.validation, keep=(), format=None)
-        return rows, ValidationTexts(*read_labelled(other), None)
+        read, without = read_labelled(other)
+        of_other = tables.to_classes(read.labels), row_weights(other, read), len(without.texts)
+        return rows, Validation(read, *of_other)
     if not 0.0 < fraction < 1.0:
         raise bad_option("--validation", "a fraction must be between 0 and 1.")
     unit_of = rows if groups is None else group_numbers(groups)
@@ -344,7 +370,8 @@ def _split(
         units, test_size=n_held_out, random_state=options.seed, stratify=y[first] if stratified else None
     )
     ours, held_out = drawn if groups is None else (np.flatnonzero(np.isin(unit_of, some)) for some in drawn)
-    return ours, ValidationTexts([texts[row] for row in held_out], y[held_out], held_out)
+    measured = labelled.take(held_out.tolist())
+    return ours, Validation(measured, y[held_out], row_weights(run.table, measured))
 
 
 def _suspicious_labels(
@@ -472,7 +499,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     """
     options, table, quiet = run.options, run.table, run.options.quiet
     settings["embedder"] = read_embedder(options.embedder)
-    files.check_columns(table.text, table.label, table.keep)
+    files.check_columns(table.text, table.label, table.keep, table.weight)
     scheme, _, place = address.partition("://")
     if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
         raise bad_option("--dask", f"must be local or an address such as tcp://HOST:8786, got {address!r}.")
@@ -480,7 +507,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     if "-" in (*options.tables, *unlabeled):
         raise bad_option("--dask", "standard input cannot be read by several processes.")
     labelled = [replace(table, path=path) for path in tables.find_files(options.tables)]
-    other = replace(table, text=options.unlabeled_text or table.text, label=None, keep=(), format=None)
+    other = files.unlabelled(table, options.unlabeled_text)
     more = [replace(other, path=path) for path in tables.find_files(unlabeled)]
     out, checkpoint = options.out, options.checkpoint
     files.check_distinct([("--out", out)], [file.name for file in (*labelled, *more)])
@@ -503,13 +530,20 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
         engine = DaskEngine(client)
         model = TextClassifier(**settings)
         begin_stage(f"Reading {plural(len(labelled) + len(more), 'file')}")
-        parts = table_partitions(engine, labelled)
-        others = table_partitions(engine, more) if more else []
+        parts, n_without = table_partitions(engine, labelled)
+        others = table_partitions(engine, more)[0] if more else []
         model.fit_parts(engine, parts, others, checkpoint)
     local = model.to_local()
     run.save(local)
     remove_checkpoint(checkpoint)
-    run.report(local, validation=None, suspicious_labels=None, baseline=None)
+    run.report(
+        local,
+        run.lines_about_rows(n_without),
+        rows_without_label=n_without,
+        validation=None,
+        suspicious_labels=None,
+        baseline=None,
+    )
 
 
 def _dashboard(client: "Client") -> str:

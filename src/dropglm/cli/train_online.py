@@ -90,7 +90,14 @@ def train_online(run: TrainRun, ngram_range: tuple[int, int]) -> None:
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     lines = [("bad rows", f"{training.bad_rows:,} skipped")] if training.bad_rows else []
-    run.report(training.model, lines, bad_rows=training.bad_rows, first_bad_rows=training.first_bad_rows)
+    lines += terminal.without_label(training.unlabeled_rows, "skipped")
+    run.report(
+        training.model,
+        lines,
+        rows_without_label=training.unlabeled_rows,
+        bad_rows=training.bad_rows,
+        first_bad_rows=training.first_bad_rows,
+    )
 
 
 def _check(source: Table, options: TrainOptions) -> None:
@@ -108,7 +115,7 @@ def _with_columns_of(base: FittedTextModel | None, run: TrainRun) -> TrainRun:
     text = base.text_column_ if base is not None and "text" not in run.given else None
     label = base.label_column_ if base is not None and "label" not in run.given else None
     table = replace(run.table, text=text or run.table.text, label=label or run.table.label)
-    check_columns(table.text, table.label)
+    check_columns(table.text, table.label, weight=table.weight)
     return replace(run, table=table)
 
 

@@ -33,11 +33,17 @@ class TrainOptions:
         File.READ,
     ]
     text: options.Text = "text"
-    label: str = TABLES.field("Column with the labels.", "--label", "-l", default="label")
+    label: str = TABLES.field(
+        "Column with the labels. Rows without a label are unlabelled texts; --online skips them.",
+        "--label",
+        "-l",
+        default="label",
+    )
     group: str | None = TABLES.field(
         "Column with groups of related texts, such as their author: texts of a group are held out together, "
         "by cross-validation and by --validation. Copies of a text always are."
     )
+    weight: str | None = TABLES.field("Column with the weights of the rows: numbers of at least 0.")
     unlabeled: list[Path] | None = TABLES.field(
         "Table with more texts, without labels; may be repeated.", "--unlabeled", "-u", file=File.READ
     )
@@ -112,7 +118,7 @@ class TrainOptions:
     )
     latent: int = TUNING.field(
         "Number of latent features, which are learned from all texts and describe which words occur "
-        "together. Only with --unlabeled, and used only if they help texts that were held out.",
+        "together. Only with unlabelled texts, and used only if they help texts that were held out.",
         default=50,
         min=0,
     )
@@ -221,6 +227,12 @@ class TrainRun:
         model.text_column_, model.label_column_ = self.table.text, self.table.label
         begin_stage(f"Writing {self.options.out}")
         model.save(self.options.out)
+
+    def lines_about_rows(self, n_without: int) -> list[tuple[str, str]]:
+        """Return the lines about rows without a label, and about the weights of the others."""
+        lines = terminal.without_label(n_without, "used as unlabelled texts")
+        weight = self.options.weight
+        return lines if weight is None else [*lines, ("weights", f"those of the column {weight!r}")]
 
     def report(self, model: "FittedTextModel", lines: Iterable[tuple[str, str]] = (), **content: Any) -> None:
         """Print what a model has learnt, with more ``lines`` for the terminal or content of the JSON."""

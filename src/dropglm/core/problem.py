@@ -191,8 +191,8 @@ class Task(NamedTuple):
     def solve(self, solver: LBFGS) -> Solution:
         """Minimise the objective, unless there is nothing to learn."""
         if self.problem.is_certain:
-            nothing = Result.of(Status.CONVERGED, 0, [(0.0, 0.0, 0.0)])
-            return Solution(*self.problem.null_model(), nothing)
+            beta, intercept = self.problem.null_model()
+            return Solution(beta, intercept, Result.of(Status.CONVERGED, 0, [(0.0, 0.0, 0.0)]))
         return self.problem.solve_task(self, solver)
 
 

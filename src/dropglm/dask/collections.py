@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import repeat
-from operator import add, or_
+from operator import add
 from typing import Any
 
 import dask.array as da
@@ -16,7 +16,16 @@ from distributed import Client, Future
 
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.places.partitions import Engine, Rows
-from dropglm.tables import EmptyTableError, Table, TableError, class_type, group_labels, to_classes
+from dropglm.tables import (
+    EmptyTableError,
+    Table,
+    TableError,
+    class_type,
+    group_labels,
+    no_labels,
+    row_weights,
+    to_classes,
+)
 from dropglm.text.partitioned import Embedded
 
 
@@ -150,23 +159,28 @@ def _call(work: Callable[..., np.ndarray], *parts: Any) -> np.ndarray:
 LARGEST, SMALLEST = 64 << 20, 1 << 20
 
 
-def table_partitions(engine: Engine, files: Sequence[Table]) -> list[Any]:
+def table_partitions(engine: Engine, files: Sequence[Table]) -> tuple[list[Any], int]:
     """Return partitions of the rows of files, as ``Rows`` with a list of texts that an engine keeps.
+
+    The second value is the number of rows whose label is missing.
 
     Parameters
     ----------
     engine : Engine
     files : sequence of Table
         With paths that are the same on all workers, and the same columns; without labels the rows are
-        unlabelled. If there is a further column, it has the groups.
+        unlabelled. If there is a further column that is kept, it has the groups.
     """
     total = sum(os.path.getsize(file.name) for file in files)
     size = min(LARGEST, max(SMALLEST, total // (2 * (engine.slots or 1))))
     parts: list[Table] = engine.total(_same, engine.keep(cut_file, list(files), size), None, add)
     kept = engine.keep(read_rows, [[k, part] for k, part in enumerate(parts)], None)
     if files[0].label is None:
-        return kept
-    return engine.keep(with_classes, kept, class_type(engine.total(names_of, kept, None, or_)))
+        return kept, 0
+    names, n_missing = engine.total(names_of, kept, None, add_names)
+    if not names and n_missing:
+        raise no_labels(files[0])
+    return engine.keep(with_classes, kept, class_type(names)), n_missing
 
 
 def cut_file(file: Table, size: int) -> list[Table]:
@@ -179,17 +193,22 @@ def read_rows(numbered: list[Any], _: None) -> Rows:
     """Return the rows of a part, with the names of their classes; a file without rows gives none."""
     number, part = numbered
     check_visible(part)
-    texts, labels, groups = [], [], None
+    texts, labels, weights, groups = [], [], None, None
     with suppress(EmptyTableError):
         read = part.read()
         texts, labels = read.texts, read.labels
-        groups = group_labels(part, read)
-    return Rows(number, texts, labels, labeled=part.label is not None, groups=groups)
+        weights, groups = row_weights(part, read), group_labels(part, read)
+    return Rows(number, texts, labels, weights, labeled=part.label is not None, groups=groups)
 
 
-def names_of(rows: Rows, _: None) -> frozenset[str]:
-    """Return the names of the classes in a partition."""
-    return frozenset(rows.y)
+def names_of(rows: Rows, _: None) -> tuple[frozenset[str], int]:
+    """Return the names of the classes in a partition, and the number of rows without one."""
+    return frozenset(rows.y) - {None}, rows.y.count(None)
+
+
+def add_names(a: tuple[frozenset[str], int], b: tuple[frozenset[str], int]) -> tuple[frozenset[str], int]:
+    """Return what two groups of partitions have."""
+    return a[0] | b[0], a[1] + b[1]
 
 
 def with_classes(rows: Rows, kind: type) -> Rows:

@@ -484,7 +484,7 @@ class StoredAnswers(Answers):
         if self._added:
             before, added = map(", ".join, self._added)
             found.append(f"Classes of the labels so far: {before}; new: {added}.")
-        found += class_hints(dict.fromkeys(self.classes), "leave the label empty in the table")
+        found += class_hints(dict.fromkeys(self.classes))
         if len(self.classes) == 1:
             found.append(
                 "There is only one class; add another one, since a model learns to tell classes apart."

@@ -141,19 +141,16 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     >>> several_labels([[1, 0, 0], [0, 1, 1]], 2)[0], several_labels(["a", "b"], 2)
     (array([0, 1, 2]), None)
     """
+    if not has_several(y):
+        return None
     if sparse.issparse(y):
         return _of_matrix(y.toarray(), n)
     y = to_host(y)
-    if isinstance(y, np.ndarray) and y.dtype != object:
-        return _of_matrix(y, n) if y.ndim == 2 and y.shape[1] > 1 else None
-    if hasattr(y, "columns") and hasattr(y, "to_numpy"):  # a data frame of indicators
-        found = _of_matrix(y.to_numpy(), n)
-        return np.array([str(name) for name in y.columns]), found[1]
-    if y is None or isinstance(y, str | bytes) or not isinstance(y, Iterable):
-        return None
-    rows = list(y.to_list() if hasattr(y, "to_list") else y)  # of a series
-    if not any(isinstance(row, SEVERAL) for row in rows):
-        return None
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        return _of_matrix(y, n)
+    if hasattr(y, "columns"):  # a data frame of indicators
+        return np.array([str(name) for name in y.columns]), _of_matrix(y.to_numpy(), n)[1]
+    rows = _list(y)
     for number, row in enumerate(rows):
         if not isinstance(row, SEVERAL):
             raise InputError(
@@ -176,6 +173,53 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     Y = np.zeros((n, len(classes)))
     Y[np.repeat(np.arange(n), [len(row) for row in lists]), numbers] = 1.0
     return classes, Y
+
+
+def has_several(y: Any) -> bool:
+    """Return whether y has any number of labels per row, as lists or as a matrix.
+
+    A single column is that of one label per row, as in scikit-learn.
+
+    Examples
+    --------
+    >>> has_several([None, ["a"]]), has_several(np.eye(2)), has_several(["a", None])
+    (True, True, False)
+    """
+    if sparse.issparse(y):
+        return True
+    if hasattr(y, "columns") and hasattr(y, "to_numpy"):
+        return len(y.columns) > 1
+    if isinstance(to_host(y), np.ndarray) and y.dtype != object:
+        return bool(y.ndim == 2 and y.shape[1] > 1)
+    if y is None or isinstance(y, str | bytes) or not isinstance(y, Iterable):
+        return False
+    return any(isinstance(row, SEVERAL) for row in _list(y))
+
+
+def with_labels(y: Any) -> np.ndarray:
+    """Return which rows of lists of labels, or of a matrix, are not missing: None or NaN in their place.
+
+    Examples
+    --------
+    >>> with_labels([["a"], None, []]), with_labels(np.array([[1.0, 0.0], [np.nan, np.nan]]))
+    (array([ True, False,  True]), array([ True, False]))
+    """
+    if sparse.issparse(y):
+        return np.ones(y.shape[0], np.bool_)
+    if hasattr(y, "columns") or (isinstance(y, np.ndarray) and y.ndim == 2):
+        matrix = np.asarray(y)
+        if matrix.dtype.kind not in "fO":
+            return np.ones(len(matrix), np.bool_)
+        return ~(matrix != matrix).all(axis=1)
+    return np.array([isinstance(row, SEVERAL) or not _is_missing(row) for row in _list(y)], np.bool_)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or checks.missing(np.array([value], object)) is not None
+
+
+def _list(y: Any) -> list[Any]:
+    return list(y.to_list() if hasattr(y, "to_list") else y)  # of a series
 
 
 def indicators_of(y: Any, classes: np.ndarray) -> np.ndarray:
@@ -209,7 +253,7 @@ def as_rows(y: Any) -> np.ndarray:
         return np.asarray(y.toarray())
     if (isinstance(y, np.ndarray) and y.ndim == 2) or hasattr(y, "columns"):
         return np.asarray(y)
-    rows = [tuple(row) for row in y]
+    rows = [tuple(row) if isinstance(row, SEVERAL) else row for row in _list(y)]
     found = np.empty(len(rows), object)
     found[:] = rows
     return found

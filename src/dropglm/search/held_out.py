@@ -520,8 +520,10 @@ class HeldOutRows:
         return found
 
     def accuracy_of(self, probabilities: np.ndarray) -> float:
-        """Return the share of right predictions among the rows that were held out, each counted once."""
-        return float(np.nanmean(self.hits(probabilities)))
+        """Return the weighted share of right predictions among the rows held out, each counted once."""
+        hits = self.hits(probabilities)
+        held_out = ~np.isnan(hits)
+        return float(np.average(hits[held_out], weights=self.data.sample_weights[held_out]))
 
     def _log_probabilities(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of the log probabilities of each labelled row, and how often it was held out."""

@@ -10,6 +10,8 @@ from dropglm.tables.reader import (
     class_type,
     find_files,
     group_labels,
+    no_labels,
+    row_weights,
     to_classes,
 )
 
@@ -25,6 +27,8 @@ __all__ = [
     "class_type",
     "find_files",
     "group_labels",
+    "no_labels",
+    "row_weights",
     "to_classes",
     "write",
 ]

@@ -6,7 +6,6 @@ from typing import Self
 from dropglm.base.files import FileError
 from dropglm.base.registry import nearest
 
-UNLABELED_HINT = "put rows without labels in a separate table of unlabelled texts"
 MAX_LISTED = 12  # names of columns in a message; with more, the suggestion is hard to find
 
 

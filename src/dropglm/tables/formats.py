@@ -27,7 +27,7 @@ from dropglm.base.files import replacing
 from dropglm.base.imports import import_extra
 from dropglm.base.registry import quoted
 from dropglm.tables import separated
-from dropglm.tables.errors import UNLABELED_HINT, EmptyTableError, RowError, TableError, listed, suggestion
+from dropglm.tables.errors import EmptyTableError, RowError, TableError, listed, suggestion
 from dropglm.tables.lines import CHUNK_SIZE, Lines, RawBatch, has_lone_surrogate, read_chunk, rows_and_errors
 
 if TYPE_CHECKING:
@@ -204,19 +204,19 @@ def _good_json_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
     text_key, label_key = table.text, table.label
     for record in _json_records(lines):
         text = record.get(text_key)
-        # Null is reported later, texts with their rows, labels counted over all rows.
-        if type(text) is not str and _required(record, text_key, lines) is not None:
+        if text is None and text_key not in record:
+            hint = f"{suggestion(text_key, record)}; its keys: {listed(record)}"
+            raise lines.error(f"has no {text_key!r}{hint}").about_missing(text_key)
+        if text is not None and type(text) is not str:
             raise lines.error(f"has {TYPE_NAMES[type(text)]} as its {text_key!r}; a text must be a string")
         values = [text]
         if label_key is not None:
             label = record.get(label_key)
-            if label is None and not table.optional_label:
-                _required(record, label_key, lines, UNLABELED_HINT)
             if isinstance(label, (list, dict)):
                 what = "which must be a string, a number, true or false"
                 raise lines.error(f"has {TYPE_NAMES[type(label)]} as its label, {what}")
             values.append(label)
-        for name in table.keep:
+        for name in table.others:
             values.append(as_string(record.get(name)))
         if any(isinstance(value, str) and has_lone_surrogate(value) for value in values):
             raise lines.error("contains half of a surrogate pair, which is not a character")
@@ -275,15 +275,6 @@ def _parse_json(line: str, lines: Lines) -> dict[str, Any]:
             f'is {TYPE_NAMES[type(record)]}; each line must be an object such as {{"text": "..."}}'
         )
     return record
-
-
-def _required(record: dict[str, Any], name: str, lines: Lines, advice: str = "") -> Any:
-    """Return a value that every row must have; the advice is for rows without a similar key either."""
-    if name in record:
-        return record[name]
-    hint = suggestion(name, record)
-    rest = f"; {advice}" if advice and not hint else ""
-    raise lines.error(f"has no {name!r}{hint}; its keys: {listed(record)}{rest}").about_missing(name)
 
 
 def as_string(value: Any) -> str | None:

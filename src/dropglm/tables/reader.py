@@ -1,6 +1,7 @@
 """Read tables of texts and labels: one reader for all formats, commands and places."""
 
 import glob
+import math
 import os
 import re
 from bisect import bisect_right
@@ -15,7 +16,7 @@ from mmap import ACCESS_READ, mmap
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.tables import errors, formats
+from dropglm.tables import formats
 from dropglm.tables.errors import EmptyTableError, RowError, TableError, listed, row_place, suggestion
 from dropglm.tables.formats import Format, PathOrFile, is_path, name_of
 from dropglm.tables.lines import MAX_ROW_LENGTH, SAMPLE_SIZE, Lines, RawBatch, find_codec, guess_wide_encoding
@@ -40,10 +41,9 @@ class Batch:
     texts : sequence of str
         A list, or ``EncodedTexts`` where the format allows. None stands for an optional text that is missing.
     labels : list of str
-        Names of their classes; empty if no labels were requested. None stands for an optional label that is
-        missing.
+        Names of their classes; empty if no labels were requested. None stands for a missing label.
     others : dict of lists
-        Further columns, as strings; values may be missing.
+        Further columns, as strings; values may be missing. Weights are numbers, 0 in rows without a label.
     rows : sequence of int
         Row numbers in the table, counted from 1; bad rows count.
     lines : sequence of pairs of int, or None
@@ -84,6 +84,21 @@ class Batch:
             list(bad),
         )
 
+    def by_label(self) -> tuple["Batch", "Batch"]:
+        """Return the rows that have a label, with all errors, and those that have none.
+
+        Examples
+        --------
+        >>> with_label, without = Batch(["good", "?", "bad"], ["1", None, "0"], {}, range(1, 4)).by_label()
+        >>> with_label.texts, without.texts, without.rows
+        (['good', 'bad'], ['?'], [2])
+        """
+        if None not in self.labels:
+            return self, self.take(())
+        has = [label is not None for label in self.labels]
+        rows = range(len(has))
+        return self.take([k for k in rows if has[k]], self.bad), self.take([k for k in rows if not has[k]])
+
     def after(self, row: int) -> "Batch":
         """Return what follows the row with this number."""
         later = range(bisect_right(self.rows, row), len(self.rows))
@@ -121,12 +136,13 @@ class Table:
     text : str, default="text"
         Column of texts: strings, none missing.
     label : str or None, default=None
-        Column of labels, none missing.
+        Column of labels. A label may be missing (``class_name``); it is then None.
     keep : tuple of str, default=()
         Further columns, read as strings; values may be missing.
-    optional_text, optional_label : bool, default=False
-        Whether texts and labels may be missing; they are then None. In a CSV, an empty text is an empty
-        string.
+    weight : str or None, default=None
+        Column of the weights of the rows with labels: numbers of at least 0, none missing.
+    optional_text : bool, default=False
+        Whether texts may be missing; they are then None. In a CSV, an empty text is an empty string.
     format : str or None, default=None
         A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix.
     encoding : str or None, default=None
@@ -156,8 +172,8 @@ class Table:
     text: str = "text"
     label: str | None = None
     keep: tuple[str, ...] = ()
+    weight: str | None = None
     optional_text: bool = False
-    optional_label: bool = False
     format: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
@@ -167,7 +183,12 @@ class Table:
     @property
     def columns(self) -> tuple[str, ...]:
         """All names of columns, in the order in which rows have them."""
-        return (self.text, *(() if self.label is None else (self.label,)), *self.keep)
+        return (self.text, *(() if self.label is None else (self.label,)), *self.others)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the columns beside texts and labels."""
+        return (*self.keep, *(() if self.weight is None else (self.weight,)))
 
     @property
     def name(self) -> str:
@@ -209,22 +230,15 @@ class Table:
         return [header.index(name) for name in self.columns]
 
     def read(self) -> Batch:
-        """Return all rows; the first bad one is raised, and missing labels are counted."""
+        """Return all rows; the first bad one is raised."""
         texts: list[Any] = []
         labels: list[Any] = []
-        others: dict[str, list[Any]] = {name: [] for name in self.keep}
-        first, n_missing = "", 0
+        others: dict[str, list[Any]] = {name: [] for name in self.others}
         for batch in self._selected(self._batches(1 << 24, MAX_ROWS, lenient=False), skip_bad=False, start=0):
             texts += batch.texts
             labels += batch.labels
             for name, column in batch.others.items():
                 others[name] += column
-            if None in batch.labels:
-                first = first or batch.place(batch.labels.index(None))
-                n_missing += batch.labels.count(None)
-        if n_missing and not self.optional_label:
-            more = f" ({n_missing:,} rows have none)" if n_missing > 1 else ""
-            raise TableError(f"{self.name}: {first} has no label{more}; {errors.UNLABELED_HINT}.")
         return Batch(texts, labels, others, range(1, len(texts) + 1))
 
     def batches(
@@ -264,8 +278,6 @@ class Table:
         if not isinstance(start, int) or start < 0:
             raise InputError(f"start must be a non-negative integer, got {start!r}.")
         batches = self._batches(characters, max_rows, lenient=skip_bad or start > 0)
-        if not self.optional_label:
-            batches = (self._without_missing(batch, batch.labels, "has no label") for batch in batches)
         yield from self._selected(batches, skip_bad=skip_bad, start=start)
 
     def _selected(self, batches: Iterable[Batch], *, skip_bad: bool, start: int) -> Iterator[Batch]:
@@ -372,7 +384,7 @@ class Table:
                 yield stream
 
     def _batches(self, characters: int, max_rows: int, *, lenient: bool) -> Iterator[Batch]:
-        """Yield all rows, good and bad, in batches; labels may be missing."""
+        """Yield all rows, good and bad, in batches."""
         with self._opened() as stream:
             yield from self._batches_of(stream, characters, max_rows, lenient=lenient)
 
@@ -443,30 +455,48 @@ class Table:
     def _batch(
         self, columns: list[Any], rows: Sequence[int], lines: Sequence[Any] | None, bad: list[RowError]
     ) -> Batch:
-        """Return the rows with the names of their classes; those without a text are bad."""
-        rest = iter(columns[1:])
+        """Return the rows with the names of their classes; those without a text, or a weight, are bad."""
+        texts, rest = columns[0], iter(columns[1:])
         labels = [] if self.label is None else [class_name(label) for label in next(rest)]
-        others = {name: list(column) for name, column in zip(self.keep, rest, strict=True)}
-        batch = Batch(columns[0], labels, others, rows, lines, bad)
-        if self.optional_text or not isinstance(columns[0], list):
+        others: dict[str, list[Any]] = {
+            name: list(column) for name, column in zip(self.others, rest, strict=True)
+        }
+        problems: dict[int, str] = {}
+        if self.weight is not None:
+            others[self.weight], problems = _weights(others[self.weight], labels, self.weight)
+        if isinstance(texts, list) and None in texts and not self.optional_text:
+            problem = f"has no text (null in {self.text!r})"
+            problems |= {k: problem for k, text in enumerate(texts) if text is None}
+        batch = Batch(texts, labels, others, rows, lines, bad)
+        if not problems:
             return batch
-        return self._without_missing(batch, columns[0], f"has no text (null in {self.text!r})")
-
-    def _without_missing(self, batch: Batch, column: list[Any], problem: str) -> Batch:
-        """Return the rows that have a value in a column; the others are bad."""
-        if None not in column:
-            return batch
-        missing = [
-            RowError.at(batch.rows[k], f"{self.name}: {batch.place(k)} {problem}.")
-            for k, value in enumerate(column)
-            if value is None
+        found = [
+            RowError.at(rows[k], f"{self.name}: {batch.place(k)} {problem}.")
+            for k, problem in problems.items()
         ]
-        good = [k for k, value in enumerate(column) if value is not None]
-        return batch.take(good, sorted([*batch.bad, *missing], key=lambda error: error.row))
+        good = [k for k in range(len(rows)) if k not in problems]
+        return batch.take(good, sorted([*bad, *found], key=lambda error: error.row))
+
+
+def _weights(given: list[str | None], labels: list[Any], column: str) -> tuple[list[float], dict[int, str]]:
+    """Return the weights of rows, and what is wrong with some of those that have a label."""
+    weights, problems = [0.0] * len(given), {}
+    for k, (value, label) in enumerate(zip(given, labels, strict=True)):
+        if label is None:
+            continue
+        try:
+            weights[k] = float(value or "")
+        except ValueError:
+            weights[k] = math.nan
+        if value is None or not value.strip():
+            problems[k] = f"has no weight (column {column!r} is empty)"
+        elif not 0.0 <= weights[k] < math.inf:
+            problems[k] = f"has the weight {value!r}, which is not a finite number of at least 0"
+    return weights, problems
 
 
 def group_labels(table: Table, read: Batch) -> list[str] | None:
-    """Return the first further column of a table as the groups of its rows; None if there is no such column.
+    """Return the first column that a table keeps as the groups of rows with labels; None if it keeps none.
 
     Raises
     ------
@@ -478,12 +508,27 @@ def group_labels(table: Table, read: Batch) -> list[str] | None:
     column = table.keep[0]
     groups = read.others[column]
     for k, group in enumerate(groups):
-        if group is None or not group.strip():
+        if read.labels[k] is not None and (group is None or not group.strip()):
             raise TableError(
                 f"{table.name}: {read.place(k)} has no group (column {column!r} is empty); give every row "
                 "one, such as its own number."
             )
     return groups
+
+
+def row_weights(table: Table, read: Batch) -> list[float] | None:
+    """Return the weights of the rows of a table; None if it is read without weights."""
+    return None if table.weight is None else read.others[table.weight]
+
+
+def no_labels(table: Table) -> TableError:
+    """Return the error about a table in which no row has a label."""
+    if is_path(table.path):
+        replace(table, keep=(), weight=None).positions(
+            table.column_names()
+        )  # raises if no row of JSON Lines has the key
+    empty = f"{table.name}: no row has a label; the column {table.label!r} is empty."
+    return TableError(empty).about_missing(str(table.label))
 
 
 def find_files(patterns: Iterable[str]) -> list[str]:
@@ -573,16 +618,25 @@ def class_type(names: Collection[str], *, fractions: bool = False) -> type:
     return float if fractions and all(map(_is_number, names)) else str
 
 
-def to_classes(names: Sequence[str], kind: type | None = None) -> "np.ndarray":
+def to_classes(names: Sequence[Any], kind: type | None = None) -> "np.ndarray":
     """Return classes for names; ``kind`` is the ``class_type`` of all names, if these are some of them.
+
+    None stands for a missing name, and then for its class.
 
     Examples
     --------
     >>> to_classes(["1", "0", "1"])
     array([1, 0, 1])
+    >>> to_classes(["1", None])
+    array([1, None], dtype=object)
     """
     import numpy as np
 
+    if None in names:
+        there = np.array([name is not None for name in names])
+        classes = np.full(len(names), None, object)
+        classes[there] = to_classes([name for name in names if name is not None], kind)
+        return classes
     kind = kind or class_type(names)
     if kind is bool:
         return np.array([name == "true" for name in names], np.bool_)

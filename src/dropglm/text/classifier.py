@@ -12,7 +12,6 @@ from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.labels import check_text_labels
 from dropglm.text.model import TextModel, as_estimator
 from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
@@ -26,9 +25,9 @@ class TextClassifier(TextModel):
 
     By default it chooses dropout, l2 and its weights by cross-validation, then scales the predictors and adds
     those of naive Bayes and of a second model, of n-grams of characters, as far as this helps held-out texts.
-    It can also learn from texts without labels: they show which words occur
-    together, and which words occur in texts that the model assigns to a class. The fitted model explains its
-    predictions.
+    It also learns from texts without labels, ``X_unlabeled`` or those whose label in y is missing: they show
+    which words occur together, and which words occur in texts that the model assigns to a class. The fitted
+    model explains its predictions.
 
     Parameters
     ----------
@@ -144,8 +143,8 @@ class TextClassifier(TextModel):
         The cross-validation of the model of words; only if settings were tuned. With latent features or
         embeddings its settings are PerBlock and its features Blocks: use ``model_`` for coefficients.
     cv_probabilities_ : ndarray of shape (n, K)
-        Probabilities of each text with a label when it was held out, NaN if it never was; only if settings
-        were tuned.
+        Probabilities of each text with a label, in their order, when it was held out, NaN if it never was;
+        only if settings were tuned.
     summary_ : Summary
         The data, the chosen settings and their cross-validated score; print it.
     text_column_, label_column_ : str or None
@@ -245,22 +244,26 @@ class TextClassifier(TextModel):
         Parameters
         ----------
         X : iterable of str
-            Texts with labels.
+            Texts.
         y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K), or None
             Labels of any type. A list of labels per text, or a matrix of 0 and 1, dense or sparse, means that
-            a text has any number of labels, or none.
+            a text has any number of labels, or none. Texts whose label is missing (None, NaN, NaT or pandas'
+            NA) are unlabelled texts: the model is the same as with these texts at the beginning of
+            ``X_unlabeled``. Their weights and groups are ignored, and ``cv_probabilities_`` has no rows for
+            them.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the texts with labels.
+            Weights of the texts with labels, in the loss, the penalty and the cross-validated scores. N-grams
+            and folds are counted and drawn without them.
         X_unlabeled : iterable of str, default=None
-            Texts without labels.
+            More texts without labels.
         embeddings : array-like of shape (n, k), default=None
-            Embeddings of the texts with labels, if you have computed them; the embedder is then not called.
+            Embeddings of the texts of X, if you have computed them; the embedder is then not called.
             Without an embedder, predictions need embeddings as well.
         embeddings_unlabeled : array-like of shape (m, k), default=None
-            Embeddings of the texts without labels; needed if both ``embeddings`` and ``X_unlabeled`` are
+            Embeddings of the texts of ``X_unlabeled``; needed if both ``embeddings`` and ``X_unlabeled`` are
             given.
         groups : array-like of shape (n,), default=None
-            Labels of any type, such as the author of each text with a label: texts with the same label are
+            Labels of any type, such as the author of each text: texts with a label and of the same group are
             held out together by the cross-validation, and so are copies of texts.
         label_probabilities : array-like of shape (n, K), mapping or data frame, default=None
             Probabilities of the classes in place of y, which is then None: one column per class, named by
@@ -272,11 +275,16 @@ class TextClassifier(TextModel):
             The estimator itself.
         """
         check_text_settings(self)
-        labeled = check_texts(X)
-        unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        labels = check_text_labels(y, len(labeled), label_probabilities)
         texts = TextsInMemory(
-            self, labeled, unlabeled, labels, sample_weight, embeddings, embeddings_unlabeled, groups
+            self,
+            check_texts(X),
+            check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled"),
+            y,
+            sample_weight,
+            embeddings,
+            embeddings_unlabeled,
+            groups,
+            label_probabilities,
         )
         self._fitted = fit_to_texts(self, texts)
         warn_unless_better(self.summary_)

@@ -38,9 +38,9 @@ class Estimate(NamedTuple):
     standard_error: float
 
     @classmethod
-    def of(cls, values: np.ndarray) -> "Estimate":
+    def of(cls, values: np.ndarray, weights: np.ndarray) -> "Estimate":
         """Return the mean of one value per text."""
-        return cls(float(values.mean()), standard_error(values))
+        return cls(float(np.average(values, weights=weights)), standard_error(values, weights))
 
 
 class Scores(NamedTuple):
@@ -87,6 +87,7 @@ def compare_with_baseline(
     *,
     embeddings: Any = None,
     embeddings_unlabeled: Any = None,
+    sample_weight: Any = None,
     groups: Any = None,
     fit_seconds: float = 1.0,
     shown: bool = False,
@@ -112,6 +113,8 @@ def compare_with_baseline(
     embeddings, embeddings_unlabeled : array-like of shape (n, k) and (m, k), default=None
         Embeddings of the texts, for the classifier. None means those of its embedder, if it has one, which
         are computed once for all folds.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the texts with labels, in all fits and scores.
     groups : array-like of shape (n,), default=None
         Labels of texts that are held out together, as are copies. The baseline chooses C without them.
     fit_seconds : float, default=1.0
@@ -137,8 +140,8 @@ def compare_with_baseline(
     check_class_sizes(y)
     classes, numbers = np.unique(y, return_inverse=True)
     given = None if groups is None else checks.groups(groups, len(y))
-    together, ones = text_groups(model, X, y, given).labels, np.ones(len(y))
-    data = TrainingData(texts, numbers, {}, ones, ones, classes=classes, groups=together)
+    together, w = text_groups(model, X, y, given).labels, checks.weights(sample_weight, len(y))
+    data = TrainingData(texts, numbers, {}, w, w, classes=classes, groups=together)
     folds = folds_from(FOLDS if model.cv is None else model.cv, data, every_class=True)
     splits = [(np.flatnonzero(fold.times), fold.test) for fold in folds]
 
@@ -153,7 +156,7 @@ def compare_with_baseline(
         fitted = clone(model).set_params(verbose=0)
         more = {"X_unlabeled": X_unlabeled, "embeddings_unlabeled": embeddings_unlabeled}
         own = None if given is None else given[train]
-        fitted.fit(texts[train].tolist(), y[train], embeddings=rows_of(train), **more, groups=own)
+        fitted.fit(texts[train].tolist(), y[train], w[train], embeddings=rows_of(train), **more, groups=own)
         return fitted.predict_proba(texts[test].tolist(), rows_of(test))
 
     def theirs(train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -161,7 +164,8 @@ def compare_with_baseline(
             # On a busy machine with two cores, a fit to 240 docstrings took 47 s of processor time with two
             # threads and 4 s with one.
             with threadpool_limits(1):
-                fitted = tfidf_baseline(y[train]).fit(texts[train].tolist(), y[train])
+                weights = {"logisticregressioncv__sample_weight": w[train]}
+                fitted = tfidf_baseline(y[train]).fit(texts[train].tolist(), y[train], **weights)
                 return np.asarray(fitted.predict_proba(texts[test].tolist()))
         except ValueError as error:  # such as texts without words
             reason = str(error).splitlines()[0].rstrip(".")
@@ -185,7 +189,7 @@ def compare_with_baseline(
             p, q = predict(ours, "dropglm"), predict(theirs, "tf-idf")
     known, truth = ~np.isnan(p[:, 0]), find_class_numbers(y, classes)
     one, other = _per_text(p[known], truth[known]), _per_text(q[known], truth[known])
-    pairs = [Scores(*map(Estimate.of, rows)) for rows in (one, other, one - other)]
+    pairs = [Scores(*(Estimate.of(row, w[known]) for row in rows)) for rows in (one, other, one - other)]
     return Comparison(len(splits), int(known.sum()), *pairs)
 
 

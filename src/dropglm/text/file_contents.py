@@ -304,7 +304,9 @@ ONLINE_TRAINING = Record(
         "last_learnt_checksum": whole(),
         "origin": ORIGIN,
         "first_bad_rows": several(TEXT),
-    }
+        "unlabeled_rows": whole(),
+    },
+    optional=("unlabeled_rows",),
 )
 MODELS = {"OnlineTextClassifier": ONLINE_TEXT_CLASSIFIER, "TextClassifier": TEXT_CLASSIFIER}
 CHECKPOINTS = {"OnlineTraining": ONLINE_TRAINING}

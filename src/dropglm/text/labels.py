@@ -13,46 +13,70 @@ from scipy import sparse
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError, stacklevel
-from dropglm.places.labels import RowLabels, as_rows, several_labels
+from dropglm.base.gpu_arrays import to_host
+from dropglm.places.labels import as_rows, has_several, with_labels
 from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
 
-def check_text_labels(y: Any, n: int, label_probabilities: Any = None) -> RowLabels:
-    """Return the labels of n texts, or raise an error if they cannot be classes.
+def check_text_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the labels of n texts that are not missing, and which texts these are; None if all of them.
+
+    Labels that cannot be classes raise an error. If texts have several labels, there is a tuple per text, or
+    a matrix of 0 and 1.
 
     Examples
     --------
-    >>> check_text_labels(["good", "bad"], 2).classes
-    array(['bad', 'good'], dtype='<U4')
+    >>> check_text_labels(["good", "bad"], 2)
+    (array(['good', 'bad'], dtype='<U4'), None)
+    >>> check_text_labels([1, None], 2)
+    (array([1]), array([ True, False]))
+    >>> check_text_labels([["a", "b"], None], 2)
+    (array([('a', 'b')], dtype=object), array([ True, False]))
     """
+    y = y if hasattr(y, "__len__") or y is None or sparse.issparse(y) else list(y)
     if not n:
         raise InputError("X is empty; give at least two texts with labels.")
-    if label_probabilities is None:
-        y = text_labels(y, n)
-    return RowLabels.of(None, y, n, label_probabilities)
-
-
-def text_labels(y: Any, n: int) -> np.ndarray:
-    """Return the labels of n texts as an array, with a tuple per text or indicators if these have several."""
-    if not (y is None or hasattr(y, "__len__") or sparse.issparse(y)):
-        y = list(y)
-    if several_labels(y, n) is not None:
-        return as_rows(y)
-    y = np.asarray(y)
-    if y.shape != (n,):
-        raise InputError(f"y has shape {y.shape}, but X has {n} texts.")
-    missing = checks.missing(y)
-    if missing is not None:
-        raise InputError(
-            f"Text {missing} of X (counted from 0) has no label; pass texts without labels as X_unlabeled."
-        )
-    fraction = checks.fractional(y)
+    if has_several(y):
+        known = with_labels(y)
+        return (as_rows(y), None) if known.all() else (as_rows(kept_entries(y, known, "y")), known)
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise InputError(f"y has shape {labels.shape}, but X has {n} texts.")
+    missing, kept = checks.without_label(labels), None
+    if missing.any():
+        kept = ~missing
+        labels = labels[kept]
+        # The type is that of the other labels alone: gaps make floats or objects of integers.
+        if isinstance(y, (list, tuple)):
+            labels = np.asarray(kept_entries(y, kept, "y"))
+        elif labels.dtype == object and not all(isinstance(label, str) for label in labels):
+            labels = np.asarray(labels.tolist())
+    infinite = checks.missing(labels)
+    if infinite is not None:
+        raise InputError(f"y has the label {labels[infinite]}; use strings or integers as classes.")
+    fraction = checks.fractional(labels)
     if fraction is not None:
         raise InputError(
-            f"y has fractional numbers such as {float(y[fraction])}; use strings or integers as classes."
+            f"y has fractional numbers such as {float(labels[fraction])}; use strings or integers as classes."
         )
-    return y
+    return labels, kept
+
+
+def kept_entries(given: Any, kept: np.ndarray, name: str) -> Any:
+    """Return the entries of those of the texts that are kept; ``given`` has one entry per text.
+
+    Examples
+    --------
+    >>> kept_entries([("a", 1), None], np.array([True, False]), "groups")
+    [('a', 1)]
+    """
+    given = to_host(given)
+    if not hasattr(given, "__len__") or len(given) != len(kept):
+        raise InputError(f"{name} must have one entry for each of the {len(kept)} texts of X.")
+    if hasattr(given, "shape"):
+        return np.asarray(given)[kept]
+    return [entry for entry, keep in zip(given, kept, strict=True) if keep]
 
 
 def find_class_numbers(y: Any, classes: Any) -> np.ndarray:
@@ -93,12 +117,9 @@ def not_a_class(y: Any, numbers: np.ndarray, classes: Any) -> InputError:
 
 MOST_LISTED = 5  # groups in a hint
 
-# What tables have in place of a missing label, by ``_key``.
+# What people write in place of a missing label, by ``_key``.
 MISSING = {"", "-", "--", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "nil", "none", "null"}
 MISSING |= {"missing", "unlabeled", "unlabelled"}
-UNLABELED = (
-    "leave them out, or pass them as unlabelled texts: X_unlabeled, or --unlabeled on the command line"
-)
 
 
 def similar_classes(labels: Iterable[Any]) -> list[list[str]]:
@@ -116,15 +137,13 @@ def similar_classes(labels: Iterable[Any]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def class_hints(counts: Mapping[Any, int | None], unlabeled: str = UNLABELED) -> list[str]:
+def class_hints(counts: Mapping[Any, int | None]) -> list[str]:
     """Return sentences about classes that may be mistakes.
 
     Parameters
     ----------
     counts : mapping
         The number of texts of each class, or None if it is not known.
-    unlabeled : str
-        What to do with texts without a label.
 
     Examples
     --------
@@ -132,8 +151,7 @@ def class_hints(counts: Mapping[Any, int | None], unlabeled: str = UNLABELED) ->
     ...     print(hint)
     Some classes differ only in case or whitespace, or look alike: 'Spam' (2 texts) and 'spam ' (1 text). If \
 they mean the same, give them the same name.
-    The class 'NA' may mark texts without a label. If so, leave them out, or pass them as unlabelled texts: \
-X_unlabeled, or --unlabeled on the command line.
+    The class 'NA' may mark texts without a label. If so, leave the label empty in the table (None in Python).
     """
 
     def named(label: Any) -> str:
@@ -153,7 +171,8 @@ X_unlabeled, or --unlabeled on the command line.
     if marks:
         mark = "The class {} may mark" if len(marks) == 1 else "The classes {} may mark"
         hints.append(
-            f"{mark.format(' and '.join(map(named, marks)))} texts without a label. If so, {unlabeled}."
+            f"{mark.format(' and '.join(map(named, marks)))} texts without a label. If so, leave the label "
+            "empty in the table (None in Python)."
         )
     return hints
 

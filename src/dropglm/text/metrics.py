@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.labels import find_class_numbers, not_a_class
@@ -49,6 +50,7 @@ class ClassMetrics:
 class Metrics:
     """Metrics of a model on texts with labels.
 
+    With weights, every count is a sum of weights, and every mean a weighted one, except the numbers of texts.
     A text whose label is not a class of the model counts as a wrong prediction in accuracy, precision and F1.
     It is left out of log loss, which would be infinite, of confusion and of calibration.
 
@@ -72,13 +74,15 @@ class Metrics:
     classes : list
         The classes, in the order of the confusion matrix.
     confusion : list of lists, empty if there are more than 1,000 classes
-        Number of texts by true class (rows) and predicted class (columns).
-    frequent_mistakes : list of (true class, predicted class, number of texts)
+        Number of texts, or sum of their weights, by true class (rows) and predicted class (columns).
+    frequent_mistakes : list of (true class, predicted class, number of texts or sum of weights)
         The 100 most frequent mistakes.
     calibration : list of dict
         One entry per tenth of the range of the predicted class's probability: its limits ("from", "to"), the
         number of texts in it ("texts"), their mean probability ("probability") and the share of correct
         predictions ("right").
+    weighted : bool
+        Whether the texts have weights.
     """
 
     texts: int
@@ -90,9 +94,10 @@ class Metrics:
     calibration_error: float
     by_class: list[ClassMetrics]
     classes: list[Any]
-    confusion: list[list[int]]
-    frequent_mistakes: list[tuple[Any, Any, int]]
+    confusion: list[list[float]]
+    frequent_mistakes: list[tuple[Any, Any, float]]
     calibration: list[dict[str, float]]
+    weighted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -103,6 +108,7 @@ class Metrics:
         return (
             f"accuracy {self.accuracy:.4f} ± {self.standard_error:.4f}, log loss {self.log_loss:.4f}, "
             f"calibration error {self.calibration_error:.4f} on {self.texts:,} texts"
+            f"{', weighted' if self.weighted else ''}"
             f"{f'; {self.unknown_line()}' if self.unknown_labels else ''}"
         )
 
@@ -116,12 +122,16 @@ class Metrics:
         )
 
 
-def compute_metrics(model: AnyTextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
+def compute_metrics(
+    model: AnyTextModel, X: Sequence[str], y: np.ndarray, embeddings: Any = None, sample_weight: Any = None
+) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
-    return metrics_from_probabilities(y, model.predict_proba(X, embeddings), model.classes_)
+    return metrics_from_probabilities(y, model.predict_proba(X, embeddings), model.classes_, sample_weight)
 
 
-def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metrics:
+def metrics_from_probabilities(
+    y: Any, probabilities: Any, classes: Any, sample_weight: Any = None
+) -> Metrics:
     """Compute the metrics of predicted probabilities.
 
     Parameters
@@ -132,6 +142,8 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         The predicted probabilities.
     classes : array-like of shape (K,)
         The classes, in the order of the columns.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the texts.
 
     Returns
     -------
@@ -153,55 +165,67 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         raise not_a_class(y, truth, labels)
     p = np.asarray(probabilities, np.float64)
     p = p / p.sum(axis=1, keepdims=True)  # to more digits than float32 has
-    totals = np.bincount(p.argmax(axis=1), minlength=len(labels))
+    # Integers without weights, so that counts are.
+    w = np.ones(n, np.int64) if sample_weight is None else checks.weights(sample_weight, n, rows="the table")
+    checks.some_weight(w[known])
+    totals = _sums(p.argmax(axis=1), w, len(labels))
     unknown = Counter(np.asarray(y)[~known].tolist()).most_common()
-    truth, p = truth[known], p[known]
-    predicted = p.argmax(axis=1)
-    correct = predicted == truth
-    accuracy = float(correct.sum() / n)
-    right = np.bincount(truth[correct], minlength=len(labels))
-    by_class = _by_class(labels, np.bincount(truth, minlength=len(labels)), right, totals)
-    pairs, counts = np.unique((truth * len(labels) + predicted)[~correct], return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_MISTAKES]
+    hits = p.argmax(axis=1) == truth
+    accuracy, error = float(np.average(hits, weights=w)), standard_error(hits, w)
+    truth, p, correct, w = truth[known], p[known], hits[known], w[known]
+    predicted, counts = p.argmax(axis=1), np.bincount(truth, minlength=len(labels))
+    right, given = _sums(truth[correct], w[correct], len(labels)), _sums(truth, w, len(labels))
+    by_class = _by_class(labels, given, right, totals, counts)
+    pairs, places = np.unique((truth * len(labels) + predicted)[~correct], return_inverse=True)
+    mistakes = _sums(places, w[~correct], len(pairs))
+    order = np.argsort(-mistakes, kind="stable")[:MOST_MISTAKES]
     confused = len(labels) if len(labels) <= MOST_CONFUSED else 0
-    confusion = np.zeros((confused, confused), np.int64)
+    confusion = np.zeros((confused, confused), w.dtype)
     if confused:
-        np.add.at(confusion, (truth, predicted), 1)
+        np.add.at(confusion, (truth, predicted), w)
     by_class += [ClassMetrics(label, None, 0.0, 0.0, count) for label, count in unknown]
     return Metrics(
         texts=n,
         unknown_labels=n - len(truth),
         accuracy=accuracy,
-        standard_error=standard_error(np.arange(n) < correct.sum()),
-        log_loss=float(log_losses(p, truth).mean()),
+        standard_error=error,
+        log_loss=float(np.average(log_losses(p, truth), weights=w)),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
-        calibration_error=calibration_error(truth, p, range(len(labels))),
+        calibration_error=calibration_error(truth, p, range(len(labels)), w),
         by_class=by_class,
         classes=labels,
         confusion=confusion.tolist(),
         frequent_mistakes=[
             (labels[pair // len(labels)], labels[pair % len(labels)], count)
-            for pair, count in zip(pairs[order].tolist(), counts[order].tolist(), strict=True)
+            for pair, count in zip(pairs[order].tolist(), mistakes[order].tolist(), strict=True)
         ],
-        calibration=_calibration(p.max(axis=1), correct, TABLE_BINS),
+        calibration=_calibration(p.max(axis=1), correct, w, TABLE_BINS),
+        weighted=sample_weight is not None,
     )
 
 
-def standard_error(values: np.ndarray) -> float:
-    """Return the standard error of the mean of one value per text, √(Σ (x_i - x̄)²) / n.
+def _sums(numbers: np.ndarray, w: np.ndarray, length: int) -> np.ndarray:
+    """Return the sum of the weights of each number, of the type of the weights."""
+    return np.bincount(numbers, w, length).astype(w.dtype)
 
-    It is ``standard_error_of_rows`` of the search with equal shares, whose module imports scikit-learn. Only
-    standard errors over a few folds or runs have n - 1 in the place of one n.
+
+def standard_error(values: np.ndarray, weights: Any = None) -> float:
+    """Return the standard error of the mean of one value per text, √(Σ (w_i (x_i - x̄))²) / Σ w_i.
+
+    It is ``standard_error_of_rows`` of the search, whose module imports scikit-learn. Only standard errors
+    over a few folds or runs have n - 1 in the place of one n.
 
     Examples
     --------
     >>> standard_error(np.array([1.0, -1.0] * 50))
     0.1
     """
-    return float(np.std(values) / np.sqrt(len(values)))
+    w = np.ones(len(values)) if weights is None else np.asarray(weights)
+    away = values - np.average(values, weights=w)
+    return float(np.sqrt(np.sum(np.square(w * away))) / w.sum())
 
 
-def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
+def calibration_error(y: Any, probabilities: Any, classes: Any, sample_weight: Any = None) -> float:
     """Return the expected calibration error of the predicted classes.
 
     The range [0, 1] of the probability of the predicted class is divided into 15 bins of equal width. The
@@ -216,6 +240,8 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
         The predicted probabilities.
     classes : array-like of shape (K,)
         The classes, in the order of the columns.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the texts.
 
     Returns
     -------
@@ -231,9 +257,10 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     """
     truth = find_class_numbers(y, classes)
     p = np.asarray(probabilities, np.float64)[truth >= 0]
+    w = checks.weights(sample_weight, len(truth))[truth >= 0]
     correct = p.argmax(axis=1) == truth[truth >= 0]
-    bins = _calibration(p.max(axis=1), correct, ERROR_BINS)
-    return float(sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in bins) / len(p))
+    bins, away = _bins(p.max(axis=1), ERROR_BINS), w * (p.max(axis=1) - correct)
+    return float(np.abs(np.bincount(bins, away)).sum() / w.sum())
 
 
 def log_losses(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -243,9 +270,9 @@ def log_losses(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def _by_class(
-    labels: list[Any], given: np.ndarray, right: np.ndarray, predicted: np.ndarray
+    labels: list[Any], given: np.ndarray, right: np.ndarray, predicted: np.ndarray, counts: np.ndarray
 ) -> list[ClassMetrics]:
-    def ratio(count: int, total: int) -> float | None:
+    def ratio(count: float, total: float) -> float | None:
         return float(count / total) if total else None
 
     return [
@@ -254,24 +281,30 @@ def _by_class(
             ratio(right[k], predicted[k]),
             ratio(right[k], given[k]),
             ratio(2 * right[k], given[k] + predicted[k]),
-            int(given[k]),
+            int(counts[k]),
         )
         for k, label in enumerate(labels)
     ]
 
 
-def _calibration(probability: np.ndarray, correct: np.ndarray, n_bins: int) -> list[dict[str, float]]:
-    """Return the bins that hold at least one text."""
-    bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
+def _bins(probability: np.ndarray, n_bins: int) -> np.ndarray:
+    return np.minimum((probability * n_bins).astype(int), n_bins - 1)
+
+
+def _calibration(
+    probability: np.ndarray, correct: np.ndarray, w: np.ndarray, n_bins: int
+) -> list[dict[str, float]]:
+    """Return the bins that hold at least one text of positive weight."""
+    bins = _bins(probability, n_bins)
     return [
         {
             "from": k / n_bins,
             "to": (k + 1) / n_bins,
             "texts": int((bins == k).sum()),
-            "probability": float(probability[bins == k].mean()),
-            "right": float(correct[bins == k].mean()),
+            "probability": float(np.average(probability[bins == k], weights=w[bins == k])),
+            "right": float(np.average(correct[bins == k], weights=w[bins == k])),
         }
-        for k in np.unique(bins).tolist()
+        for k in np.unique(bins[w > 0]).tolist()
     ]
 
 

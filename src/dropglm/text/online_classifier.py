@@ -137,7 +137,7 @@ class OnlineTextClassifier(TextModel):
         X : iterable of str
             Texts.
         y : array-like of shape (n,)
-            Labels of any type.
+            Labels of any type, none missing.
         sample_weight : array-like of shape (n,), default=None
             Factors of the texts' gradients and curvatures.
 
@@ -146,6 +146,7 @@ class OnlineTextClassifier(TextModel):
         OnlineTextClassifier
             The fitted model.
         """
+        _check_no_gaps(y)
         online = self._new()
         hasher: Any = online.vectorizer
         model: Any = online.model
@@ -164,7 +165,7 @@ class OnlineTextClassifier(TextModel):
         X : iterable of str
             Texts.
         y : array-like of shape (n,)
-            Labels.
+            Labels, none missing.
         classes : array-like, default=None
             All labels that will ever occur. Required in the first call; later calls may repeat it.
         sample_weight : array-like of shape (n,), default=None
@@ -182,6 +183,7 @@ class OnlineTextClassifier(TextModel):
             raise InputError("X is empty; give at least one text.")
         if y.shape != (len(texts),):
             raise InputError(f"y has shape {y.shape}, but X has {len(texts)} texts.")
+        _check_no_gaps(y)
         weights = checks.weights(sample_weight, len(texts), rows="texts")
         online = self._current_model() if hasattr(self, "_fitted") else self._new()
         model: Any = online.model
@@ -268,3 +270,14 @@ class OnlineTextClassifier(TextModel):
             counts=fitted.counts,
         )
         return classifier
+
+
+def _check_no_gaps(y: Any) -> None:
+    """Raise an error if a label is missing."""
+    y = np.asarray(y)
+    text = checks.missing(y) if y.ndim == 1 else None
+    if text is not None:
+        raise InputError(
+            f"Text {text} of X (counted from 0) has no label; leave it out, since every step of an online "
+            "learner needs a label, or use TextClassifier."
+        )

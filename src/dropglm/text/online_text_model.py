@@ -24,7 +24,7 @@ from dropglm.core.online import RULES, DivergenceError, ProgressiveScores, State
 from dropglm.core.online.learner import BETA_TOTAL, SUM, UPDATED
 from dropglm.core.predictions import FittedLogistic
 from dropglm.linear.online_model import OnlineModel
-from dropglm.tables import Batch, Table, TableError, class_names, to_classes
+from dropglm.tables import Batch, Table, TableError, class_names, no_labels, row_weights, to_classes
 from dropglm.tables.errors import listed
 from dropglm.text.explanation import NgramWeight, top_ngrams
 from dropglm.text.file_contents import CHECKPOINTS, FEATURES, NGRAMS, STEPS, saved_setting, saved_settings
@@ -360,6 +360,7 @@ def table_settings(table: Table) -> dict[str, Any]:
     return {
         "text": table.text,
         "label": table.label,
+        "weight": table.weight,
         "format": table.found_format.name,
         "encoding": table.encoding,
         "delimiter": table.separator,
@@ -368,16 +369,19 @@ def table_settings(table: Table) -> dict[str, Any]:
 
 def find_classes(table: Table, *, skip_bad: bool) -> Counter[str]:
     """Return the names of all classes of a table and their numbers of rows, from one pass over it."""
-    found: Counter[str] = Counter()
+    found: Counter[Any] = Counter()
     with Progress("rows", shown=False) as progress:
         for batch in table.batches(skip_bad=skip_bad):
             found.update(batch.labels)
+            del found[None]  # rows without a label
             if len(found) > MAX_CLASSES:
                 raise TableError(
                     f"{table.name}: the column {table.label!r} has more than {MAX_CLASSES:,} different "
                     "labels; choose the column that holds the classes, or list the classes."
                 )
             progress.advance(len(batch.labels))
+    if not found:
+        raise no_labels(table)
     if len(found) < 2:
         raise TableError(
             f"{table.name}: all rows have the label {min(found)!r}; at least two classes are needed."
@@ -421,6 +425,8 @@ class OnlineTraining:
         Number of rows that were skipped.
     first_bad_rows : list of str
         Messages about the first ten of them.
+    unlabeled_rows : int
+        Number of rows of the table without a label so far. They are skipped, since a step needs a label.
     class_changes : int
         Number of rows whose class differs from that of the row before.
     last_class : int
@@ -435,6 +441,7 @@ class OnlineTraining:
     row: int = 0
     bad_rows: int = 0
     first_bad_rows: list[str] = field(default_factory=list)
+    unlabeled_rows: int = 0
     class_changes: int = 0
     last_class: int = -1
     last_learnt_row: int = 0
@@ -476,6 +483,8 @@ class OnlineTraining:
                         self.first_bad_rows.append(message)
                     if on_bad is not None:
                         on_bad(message)
+                if not self.epoch:
+                    self.unlabeled_rows += batch.labels.count(None)
                 self.row = batch.last_row
                 yield
             self.epoch, self.row, self.last_learnt_row = self.epoch + 1, 0, 0
@@ -524,8 +533,10 @@ class OnlineTraining:
     def _learn(
         self, source: Table, batch: Batch, prepared: "_PreparedBatch", *, strict: bool
     ) -> list[tuple[int, str]]:
-        """Learn from the rows with known classes; return row numbers of and messages about the others."""
+        """Learn from the rows with known classes; return row numbers of and messages about other labels."""
         numbers, known = prepared.numbers, prepared.known
+        given = row_weights(source, batch)
+        weights = np.ones(len(numbers)) if given is None else np.array(given)
         messages = [
             (
                 batch.rows[k],
@@ -533,6 +544,7 @@ class OnlineTraining:
                 f"classes {listed(self.class_names)}.",
             )
             for k in np.flatnonzero(numbers < 0).tolist()
+            if batch.labels[k] is not None
         ]
         if messages and strict:
             raise TableError(messages[0][1])
@@ -540,8 +552,8 @@ class OnlineTraining:
             n, steps = 0, self.model.model.t_
             try:
                 for features in prepared.features:
-                    part = numbers[known[n : n + features.n_texts]]
-                    self.model.learn(features, part, np.ones(len(part)))
+                    part = known[n : n + features.n_texts]
+                    self.model.learn(features, numbers[part], weights[part])
                     n += features.n_texts
             except DivergenceError as error:
                 k = int(known[max(error.step - steps, 1) - 1])
@@ -574,7 +586,8 @@ class OnlineTraining:
         """Read a checkpoint; see ``load_model`` for ``trust``."""
         _, state = model_files.read(path, CHECKPOINTS, trust=trust)
         with model_files.reporting_damage(path):
-            fields = {name: state[name] for name in SAVED} | {"first_bad_rows": list(state["first_bad_rows"])}
+            fields = {name: state[name] for name in SAVED if name in state}
+            fields |= {"first_bad_rows": list(state["first_bad_rows"])}
             return cls(OnlineTextModel.from_state(state["model"]), **fields)
 
 

@@ -38,7 +38,7 @@ from dropglm.text.characters import within_budget
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.encoders import encoder_of
-from dropglm.text.labels import text_labels
+from dropglm.text.labels import check_text_labels, kept_entries
 from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.merged_counts import NgramCounts
@@ -61,6 +61,7 @@ class TextRows(NamedTuple):
     weights: Any
     embeddings: np.ndarray | None = None
     groups: np.ndarray | None = None
+    kept: np.ndarray | None = None  # which texts have the labels y; None for all of them
 
     @property
     def labeled(self) -> bool:
@@ -98,7 +99,8 @@ class TextsInPartitions(TrainingTexts):
     engine : Engine
     labeled, unlabeled : lists
         Partitions as the engine keeps them: ``Rows`` whose X are texts, or texts and their embeddings. Both
-        lists are emptied, so that an engine can release the texts as soon as it has their matrices.
+        lists are emptied, so that an engine can release the texts as soon as it has their matrices. Texts of
+        labelled partitions whose label is missing become the first of the unlabelled partitions.
     checkpoint : str or path, optional
         As in ``fit_partitions``; only if nothing is tuned.
     """
@@ -122,7 +124,9 @@ class TextsInPartitions(TrainingTexts):
             raise InputError("There is no partition of labelled texts.")
         self.engine, self.checkpoint = engine, checkpoint
         self._first_unlabeled = len(labeled)
-        self._texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
+        checked = engine.keep(check_partition, [*labeled, *unlabeled], None)
+        self._texts = split_gaps(engine, checked[: len(labeled)], checked[len(labeled) :])
+        checked.clear()
         labeled.clear()
         unlabeled.clear()
 
@@ -249,12 +253,42 @@ def check_partition(part: Rows, _: None) -> TextRows:
     """Return a partition whose X is a list of strings and whose y, if it has labels, is an array."""
     with naming(partition_name(part.number, labeled=part.labeled)):
         texts, E = part.X if isinstance(part.X, Embedded) else (part.X, None)
-        texts, y = check_texts(texts, "X" if part.labeled else "X_unlabeled"), None
+        texts, y, kept = check_texts(texts, "X" if part.labeled else "X_unlabeled"), None, None
         if part.labeled:
-            y = text_labels(part.y, len(texts)) if len(texts) else np.empty(0)
+            y, kept = check_text_labels(part.y, len(texts)) if len(texts) else (np.empty(0), None)
         E = check_embeddings(E, len(texts)) if E is not None and len(texts) else None
-        groups = None if part.groups is None else checks.groups(part.groups, len(texts))
-    return TextRows(part.number, texts, y, part.weights, E, groups)
+        weights, groups = part.weights, part.groups
+        if kept is not None:
+            weights = None if weights is None else kept_entries(weights, kept, "sample_weight")
+            groups = None if groups is None else kept_entries(groups, kept, "groups")
+        groups = None if groups is None else checks.groups(groups, len(texts) if y is None else len(y))
+    return TextRows(part.number, texts, y, weights, E, groups, kept)
+
+
+def split_gaps(engine: Engine, labeled: list[Any], unlabeled: list[Any]) -> list[Any]:
+    """Return all partitions, after texts without a label have become the first of the unlabelled ones."""
+    gaps = engine.total(has_gaps, labeled, None, add)
+    if not any(gaps):
+        return [*labeled, *unlabeled]
+    some = [part for part, gap in zip(labeled, gaps, strict=True) if gap]
+    return [*engine.keep(by_label, labeled, True), *engine.keep(by_label, some, False), *unlabeled]
+
+
+def has_gaps(part: TextRows, _: None) -> list[bool]:
+    """Return whether texts of a labelled partition have no label, in a list."""
+    return [part.kept is not None]
+
+
+def by_label(part: TextRows, labeled: bool) -> TextRows:
+    """Return the texts of a partition that have a label, or those that have none."""
+    if part.kept is None:  # it has no gaps
+        return part
+    chosen = part.kept if labeled else ~part.kept
+    texts = [part.X[place] for place in np.flatnonzero(chosen)]
+    E = None if part.embeddings is None else part.embeddings[chosen]
+    if labeled:
+        return part._replace(X=texts, embeddings=E, kept=None)
+    return TextRows(part.number, texts, None, None, E)
 
 
 def _groups_of(known: list[LabeledTexts], labels: RowLabels, *, join_copies: bool) -> TextGroups:

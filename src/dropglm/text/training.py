@@ -49,7 +49,7 @@ from dropglm.text.characters import CharacterHead, character_settings, check_cha
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
-from dropglm.text.labels import warn_about_classes
+from dropglm.text.labels import check_text_labels, kept_entries, warn_about_classes
 from dropglm.text.ngrams.counting import row_range
 from dropglm.text.ngrams.features import column_totals
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
@@ -270,42 +270,61 @@ class TextsInMemory(TrainingTexts):
     Parameters
     ----------
     classifier : TextClassifier
-    labeled, unlabeled : lists of str
-    labels : RowLabels
+    X, X_unlabeled : lists of str
+    y : array-like of shape (n,), lists of labels, or None
+        Labels of X. Texts without one become the first of the unlabelled texts.
     sample_weight : array-like of shape (n,) or None
     embeddings, embeddings_unlabeled : array-like or None
-        Embeddings of the texts, if they are given.
+        Embeddings of X and X_unlabeled, if they are given.
     groups : array-like of shape (n,) or None
         Labels of texts that are held out together.
+    label_probabilities : array-like, mapping or data frame, or None
+        In place of y.
     """
 
     def __init__(
         self,
         classifier: Any,
-        labeled: list[str],
-        unlabeled: list[str],
-        labels: RowLabels,
+        X: list[str],
+        X_unlabeled: list[str],
+        y: Any,
         sample_weight: Any = None,
         embeddings: Any = None,
         embeddings_unlabeled: Any = None,
         groups: Any = None,
+        label_probabilities: Any = None,
     ) -> None:
         self.classifier = classifier
-        self.texts, self.n, self.n_unlabeled = [*labeled, *unlabeled], len(labeled), len(unlabeled)
-        self.labels, self.sample_weight = labels, sample_weight
-        self.class_counts = labels.counts()
-        self.groups = text_groups(classifier, labeled, labels.y, groups)
+        y, kept = (None, None) if label_probabilities is not None else check_text_labels(y, len(X))
+        self.n = len(X) if kept is None else int(kept.sum())
+        if not self.n:
+            raise InputError("No text of X has a label; give texts of at least two classes.")
+        self.labels = RowLabels.of(classifier, y, self.n, label_probabilities)
+        if kept is not None:
+            order = np.argsort(~kept, kind="stable")
+            X = [X[place] for place in order]
+            embeddings = None if embeddings is None else check_embeddings(embeddings, len(X))[order]
+            if not isinstance(sample_weight, Real | None):
+                sample_weight = kept_entries(sample_weight, kept, "sample_weight")
+            groups = None if groups is None else kept_entries(groups, kept, "groups")
+        self.texts, self.n_unlabeled = [*X, *X_unlabeled], len(X) + len(X_unlabeled) - self.n
+        self.sample_weight = sample_weight
+        self.class_counts = self.labels.counts()
+        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups)
         self.embeddings, self._scaled = None, None
-        E = self._embeddings(embeddings, embeddings_unlabeled)
+        E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
         if E is not None:
             scaling = Scaling.of(E, embedding_widths(classifier.embedder))
             self.embeddings = EmbeddingBlocks.of(classifier.embedder, scaling)
             self._scaled = self.embeddings.scaling(E)
         self._counted: tuple[NgramVectorizer, Any] | None = None
 
-    def _embeddings(self, given: Any, given_unlabeled: Any) -> np.ndarray | None:
-        """Return the embeddings of all texts, given or else by the embedder; None if there are neither."""
-        embedder, m = self.classifier.embedder, self.n_unlabeled
+    def _embeddings(self, given: Any, given_unlabeled: Any, n: int) -> np.ndarray | None:
+        """Return the embeddings of all texts, given or else by the embedder; None if there are neither.
+
+        Those that are given are of the first n texts, and of the others.
+        """
+        embedder, m = self.classifier.embedder, len(self.texts) - n
         if given is None:
             if given_unlabeled is not None:
                 raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
@@ -313,7 +332,7 @@ class TextsInMemory(TrainingTexts):
                 return None
             begin_stage("Embedding texts")
             return embed(embedder, self.texts, shown=bool(self.classifier.verbose))
-        E = check_embeddings(given, self.n)
+        E = check_embeddings(given, n)
         if given_unlabeled is None:
             if m:
                 raise InputError(
@@ -649,11 +668,11 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = standard_error(scores, independent)
     hits = searched.held_out.hits(search.cv_probabilities_)
-    held_out = ~np.isnan(hits)
-    accuracy = float(np.nanmean(hits))
-    # Rows of a group are not independent of each other.
+    held_out, accuracy = ~np.isnan(hits), searched.held_out.accuracy_of(search.cv_probabilities_)
+    # Rows of a group are not independent of each other. Weights 1 and 3 say as much as 1.6 rows (Kish).
     groups = None if data.groups is None or not draws_folds(search) else group_numbers(data.groups)
-    n = int(held_out.sum()) if groups is None else len(np.unique(groups[held_out]))
+    w = data.sample_weights[held_out]
+    n = round(w.sum() ** 2 / np.square(w).sum()) if groups is None else len(np.unique(groups[held_out]))
     share = search.best_score_ if search.scoring == "accuracy" else accuracy
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
