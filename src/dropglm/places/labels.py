@@ -6,7 +6,7 @@ rows have several labels. Certain memberships are kept as numbers of the classes
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -76,6 +76,7 @@ class RowLabels(NamedTuple):
             if y is not None:
                 raise InputError("Give either y or label_probabilities, not both.")
             return cls(*_from_probabilities(label_probabilities, n))
+        y = list(y) if isinstance(y, Iterator) else y
         found = several_labels(y, n)
         if found is not None:
             return cls(*_from_indicators(*found))
