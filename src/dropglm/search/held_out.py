@@ -352,11 +352,18 @@ class HeldOutRows:
         With ``scoring``, ``calibrate`` and ``naive_bayes``: how predictors are blended and scored. If the
         score is a mean over rows, each row is scored, else the scorer of scikit-learn is called.
     priors : Priors or None
-        Those of the two factors of the blend; None means those for the number of blocks of a candidate.
+        Those of the two factors of the blend, for candidates that use no embeddings; None means those for the
+        number of blocks of a candidate.
+    encoders : int
+        How many of the blocks, the last ones, are embeddings.
     """
 
-    def __init__(self, rows: TrainingRows, estimator: Any, priors: Priors | None = None) -> None:
+    def __init__(
+        self, rows: TrainingRows, estimator: Any, priors: Priors | None = None, encoders: int = 0
+    ) -> None:
         self.rows, self.features, self.priors = rows, rows.features, priors
+        count = len(rows.features.widths)
+        self.embeddings = frozenset(range(count - encoders, count))
         self.data = data = rows.data
         self.folds = folds = rows.folds
         self.scorer = scorer_from(estimator.scoring, estimator)
@@ -411,7 +418,7 @@ class HeldOutRows:
             candidate, fits = item
             adds = self._adds_nu(candidate.l2_weights)
             eta = np.concatenate([fit.eta for fit in fits])
-            priors = self.priors or self._priors_of(candidate.l2_weights)
+            priors = self._priors_of(candidate.l2_weights)
             blend = blends[adds].fit(eta, calibrate=self.calibrate, priors=priors)
             eta = blend(eta, nu[adds])
             row_scores = self.row_scores(eta)
@@ -435,7 +442,7 @@ class HeldOutRows:
             eta,
             self.fold_rows,
             calibrate=self.calibrate,
-            priors=self.priors or self._priors_of(candidate.l2_weights),
+            priors=self._priors_of(candidate.l2_weights),
         )
         return blend(eta, nu)
 
@@ -444,6 +451,8 @@ class HeldOutRows:
         return self.naive_bayes and 0 not in l2_weights.left_out
 
     def _priors_of(self, l2_weights: L2Weights) -> Priors:
+        if self.priors is not None and self.embeddings <= l2_weights.left_out:
+            return self.priors
         blocks = len(self.features.widths) - len(l2_weights.left_out)
         return PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS
 

@@ -435,7 +435,12 @@ def fit_in_batches(rows: "RowsOnGpu", wanted: WantedFits) -> dict[tuple[int, int
             predictors = eta[rows.folds[fold].test] - solution.intercept  # they come with the fits
             parts[number, fold, k] = FoldFit(
                 ((to_host(solution.beta), solution.intercept),) if wanted.keeps(grid[number]) else (),
-                rows._as_held_out(fold, predictors, solution.intercept),
+                rows._as_held_out(
+                    fold,
+                    predictors,
+                    solution.intercept,
+                    rows._unscaled(fold, solution.beta, grid[number].l2_weights.left_out),
+                ),
                 seconds,
                 solution.result.n_iter,
                 solution.result.status == Status.CONVERGED,
