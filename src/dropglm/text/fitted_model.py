@@ -7,7 +7,7 @@ it; commands and services read one from a file. ``file_contents`` says what a fi
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -84,6 +84,13 @@ class Summary:
         None if every text has one label. Otherwise the number of texts with labels ("texts"), how many of
         them have none of the labels ("without"), and the micro-averaged F1 of the predictions for held-out
         texts ("micro_f1"; None if nothing was tuned).
+    second_hand : dict or None
+        None if there are no second-hand labels. Otherwise the names of their sources ("sources"), the number
+        of texts that have no other label ("texts"), the share of the texts with a label by hand with which
+        each source agrees ("agreement"; None if there is no such text), whether its answers say anything
+        about the classes ("used"), the weight of a text with second-hand labels ("factor"), and the mean
+        score of the texts with a label by hand when they were held out, with and without the second-hand
+        labels ("score", "score_without").
     """
 
     texts: dict[str, int]
@@ -99,6 +106,11 @@ class Summary:
     copies: int = 0
     contradictory: int = 0
     several_labels: dict[str, Any] | None = None
+    second_hand: dict[str, Any] | None = None
+
+    def with_second_hand(self, found: dict[str, Any]) -> Self:
+        """Return the summary with what second-hand labels brought."""
+        return replace(self, second_hand=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -128,6 +140,8 @@ class Summary:
             lines += shares_lines(self.search)
         if self.search and self.unlabeled_effect:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
+        if self.second_hand:
+            lines.append(("second-hand", second_hand_line(self.second_hand)))
         status = "converged" if self.converged else "NOT converged"
         return [*lines, ("fit", f"{status} after {self.iterations} iterations")]
 
@@ -214,6 +228,19 @@ def shares_lines(search: dict[str, Any]) -> list[tuple[str, str]]:
     _, score_of_shares = readable_score(search["scoring"], shares)
     verdict = f"the shares of the classes alone have {name} {score_of_shares:.4f}, the model {score:.4f}"
     return [("not better", verdict)]
+
+
+def second_hand_line(found: dict[str, Any]) -> str:
+    """Return the line of the printed summary about second-hand labels."""
+    sources = []
+    for name, share, used in zip(found["sources"], found["agreement"], found["used"], strict=True):
+        agrees = "none in common" if share is None else f"{share:.2f}"
+        sources.append(f"{name} {agrees}{'' if used else ' (left out)'}")
+    line = f"{found['texts']:,} texts; agreement with labels by hand: {', '.join(sources)}; "
+    if not found["factor"]:
+        return f"{line}not used, since held-out texts gain nothing"
+    losses = f"log loss {-found['score']:.4f} instead of {-found['score_without']:.4f} without them"
+    return f"{line}{losses}, each with weight {found['factor']:g}"
 
 
 def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.predictions import MULTILABEL
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.labels import RowLabels
+from dropglm.places.labels import Guests, RowLabels
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
@@ -189,11 +189,21 @@ def draws_folds(classifier: Any) -> bool:
     return isinstance(classifier.cv, Integral | None)
 
 
-def text_groups(classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None) -> TextGroups:
-    """Return which texts with labels the folds of a classifier hold out together, given groups or not."""
+def text_groups(
+    classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None, guests: int = 0
+) -> TextGroups:
+    """Return which texts with labels the folds of a classifier hold out together, given groups or not.
+
+    The last ones, as many as there are guests, are never held out.
+    """
     given = None if groups is None else checks.groups(groups, len(texts))
     keys = copy_keys(texts, vectorizer_of(classifier, 1.0).build_preprocessor())
-    return TextGroups.of(keys, y, given, join_copies=draws_folds(classifier))
+    joins, n = draws_folds(classifier), len(texts) - guests
+    found = TextGroups.of(keys, y, given, join_copies=joins)
+    if not guests:
+        return found
+    own = TextGroups.of(keys[:n], y[:n], None if given is None else given[:n], join_copies=joins)
+    return own._replace(labels=found.labels)
 
 
 def check_text_settings(classifier: Any) -> None:
@@ -280,6 +290,8 @@ class TextsInMemory(TrainingTexts):
         Labels of texts that are held out together.
     label_probabilities : array-like, mapping or data frame, or None
         In place of y.
+    guests : Guests or None
+        Texts of X without a label that are trained on with probabilities, but never held out.
     """
 
     def __init__(
@@ -293,6 +305,7 @@ class TextsInMemory(TrainingTexts):
         embeddings_unlabeled: Any = None,
         groups: Any = None,
         label_probabilities: Any = None,
+        guests: Guests | None = None,
     ) -> None:
         self.classifier = classifier
         y, kept = (None, None) if label_probabilities is not None else check_text_labels(y, len(X))
@@ -300,17 +313,29 @@ class TextsInMemory(TrainingTexts):
         if not self.n:
             raise InputError("No text of X has a label; give texts of at least two classes.")
         self.labels = RowLabels.of(classifier, y, self.n, label_probabilities)
+        self.class_counts = self.labels.counts()
         if kept is not None:
-            order = np.argsort(~kept, kind="stable")
+            # Texts with labels come first, then guests, then the others.
+            rank, n = np.where(kept, 0, 2), self.n
+            if guests is not None:
+                rank[~kept & ~np.isnan(guests.probabilities[:, 0])] = 1
+            order, self.n = np.argsort(rank, kind="stable"), int((rank < 2).sum())
             X = [X[place] for place in order]
             embeddings = None if embeddings is None else check_embeddings(embeddings, len(X))[order]
+            used = rank < 2
             if not isinstance(sample_weight, Real | None):
-                sample_weight = kept_entries(sample_weight, kept, "sample_weight")
-            groups = None if groups is None else kept_entries(groups, kept, "groups")
+                sample_weight = np.asarray(kept_entries(sample_weight, used, "sample_weight"))
+                sample_weight = sample_weight[np.argsort(rank[used], kind="stable")]
+            if groups is not None:
+                groups = kept_entries(groups, used, "groups")
+                groups = [groups[place] for place in np.argsort(rank[used], kind="stable")]
+            if guests is not None:
+                self.labels = self.labels.with_guests(guests.probabilities[order[n : self.n]])
+                weights = checks.weights(sample_weight, self.n)
+                sample_weight = np.append(weights[:n], guests.factor * weights[n:])
         self.texts, self.n_unlabeled = [*X, *X_unlabeled], len(X) + len(X_unlabeled) - self.n
         self.sample_weight = sample_weight
-        self.class_counts = self.labels.counts()
-        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups)
+        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups, self.labels.guests)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
         if E is not None:
@@ -704,7 +729,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "accuracy": accuracy,
         "accuracy_interval": [*wilson_interval(share * n, n)],
         "l2_at_edge": search.l2_at_edge_,
-        "never_held_out": int((~held_out).sum()),
+        "never_held_out": int((~held_out).sum()) - data.guests,
         "groups": None if groups is None else int(groups.max()) + 1,
     }
 
