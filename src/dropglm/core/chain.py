@@ -1,0 +1,600 @@
+"""Linear-chain conditional random fields under dropout: the objective, its gradient and its curvature.
+
+A sentence has tokens t = 1, …, n with features x_t, and gets one of K tags per token. A sequence of tags has
+the score ::
+
+    s(y) = Σ_t (x_t·W[:, y_t]) + Σ_t T[y_{t-1}, y_t] + start[y_1] + end[y_n]
+
+and the probability exp(s(y) - A), where A = log Σ_y exp s(y). The objective is ::
+
+    Σ_i w_i (A - A_known) + π_i R + ½ l2 ‖θ‖²
+
+where A_known sums over the sequences that agree with the known tags: it is s(y) if all tags are known, and a
+sentence without a known tag has no loss. R is the quadratic penalty, the second-order expansion of the
+expectation E A(s̃) - A(s) over the noise. The noise of a token scales its features, so it moves the scores of
+all tags of this token together, and tokens are independent. Of the Hessian of A, which is the covariance of
+the tags, only the blocks of single tokens and pairs remain ::
+
+    R = ½ Σ_t Σ_j c x_tj² Var_{k ~ μ_t}[W_jk] + ½ Σ_t e Var_{(k, l) ~ μ_{t-1,t}}[T_kl]
+
+with the marginals μ and c = δ/(1-δ), and e in its place for transitions. The marginals depend on θ: the
+gradient of R has a part that is a covariance with the tags, ∂/∂s_t(k) = Cov(1[y_t = k], Σ_t g_t(y_t) + …),
+where g = ∂R/∂μ. Recursions of the forward-backward kind compute it in O(n K²), as they do the marginals.
+
+Sentences are evaluated in blocks that do not depend on the number of threads, and neither does the result.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm.core.design.storage import BinaryRows, CsrRows, column, span, value
+from dropglm.core.maths import vectors
+from dropglm.core.maths.compile import fused_kernel, kernel_helper
+from dropglm.core.maths.shared_loops import cuts_by_cost, run_shared_loop, take_piece
+
+UNKNOWN = -1  # in place of the number of a tag
+
+# Each block of sentences has a gradient of its own: as many blocks as fit into 64 MB, within limits.
+GRADIENTS, FEWEST_BLOCKS, MOST_BLOCKS = 1 << 23, 4, 32
+
+
+class Chains(NamedTuple):
+    """Sentences, one after the other.
+
+    Attributes
+    ----------
+    rows : CsrRows or BinaryRows
+        The features of each token.
+    starts : ndarray of shape (n + 1,)
+        The first token of each sentence.
+    tags : ndarray of shape (tokens,)
+        The number of each token's tag, or ``UNKNOWN``.
+    free, known, penalty : ndarray of shape (n,)
+        The weights of A, of -A_known and of R; w, w and π unless the penalty is sampled.
+    """
+
+    rows: CsrRows | BinaryRows
+    starts: np.ndarray
+    tags: np.ndarray
+    free: np.ndarray
+    known: np.ndarray
+    penalty: np.ndarray
+
+
+class Scores(NamedTuple):
+    """What has a coefficient: pairs of a feature and a tag, transitions, and the tags of both ends.
+
+    θ has the coefficients of the pairs, feature by feature, then T, start and end.
+
+    Attributes
+    ----------
+    pair_starts : ndarray of shape (d + 1,)
+        The first pair of each feature.
+    pair_tags : ndarray of shape (P,)
+        The tag of each pair.
+    allowed : ndarray of shape (K + 2, K)
+        Which transitions, starts (row K) and ends (row K + 1) have a coefficient; that of others is 0.
+    """
+
+    pair_starts: np.ndarray
+    pair_tags: np.ndarray
+    allowed: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients, with those that are always 0."""
+        return len(self.pair_tags) + self.allowed.size
+
+
+class Dropout(NamedTuple):
+    """The noise: relative variances of a feature and of a transition, δ/(1-δ); 0 without noise."""
+
+    feature: float = 0.0
+    transition: float = 0.0
+
+
+@dataclass(frozen=True)
+class ChainPoint:
+    """Value and gradient at θ."""
+
+    theta: np.ndarray
+    value: float
+    gradient: np.ndarray
+
+
+NO_MARGINALS = np.zeros((0, 0))
+
+
+@dataclass(eq=False)
+class ChainObjective:
+    """The function that a fit minimises, for ``core.solvers``.
+
+    Parameters
+    ----------
+    chains : Chains
+    scores : Scores
+    dropout : Dropout
+    l2 : float
+        λ of ½λ‖θ‖².
+    marginals : ndarray of shape (tokens, K), optional
+        Held fixed in R, which then has no derivative through them; by default, R has those at θ.
+    threads : int
+    """
+
+    chains: Chains
+    scores: Scores
+    dropout: Dropout = Dropout()
+    l2: float = 0.0
+    marginals: np.ndarray = field(default_factory=lambda: NO_MARGINALS)
+    threads: int = 1
+    passes: int = 0
+
+    def __post_init__(self) -> None:
+        starts, size = self.chains.starts, self.scores.size
+        blocks = min(max(GRADIENTS // size, FEWEST_BLOCKS), MOST_BLOCKS)
+        self._cuts = cuts_by_cost(starts.astype(np.int64), blocks)
+        self._gradients = np.empty((len(self._cuts) - 1, size))
+        self._values = np.empty(len(self._cuts) - 1)
+
+    def at(self, theta: np.ndarray) -> ChainPoint:
+        """Return value and gradient at θ."""
+        value, gradient = self._evaluate(theta, curvature=False)
+        l2_norm = vectors.dot(theta, theta, self.threads)
+        gradient += self.l2 * theta
+        gradient[len(self.scores.pair_tags) :] *= self.scores.allowed.ravel()
+        return ChainPoint(theta, value + 0.5 * self.l2 * l2_norm, gradient)
+
+    def along(self, point: ChainPoint, direction: np.ndarray) -> "ChainRay":
+        """Return the function along the ray from that point."""
+        return ChainRay(self, point, direction)
+
+    def preconditioner(self, point: ChainPoint) -> np.ndarray:
+        """Return the variances of the tags under the model, by coefficient, plus l2; strictly positive."""
+        _, diagonal = self._evaluate(point.theta, curvature=True)
+        diagonal += self.l2
+        return np.where(diagonal > np.finfo(np.float64).tiny, diagonal, 1.0)
+
+    def _evaluate(self, theta: np.ndarray, *, curvature: bool) -> tuple[float, np.ndarray]:
+        noise = np.array(self.dropout, np.float64)
+        given = self.chains, self.scores, theta, noise, self.marginals, curvature
+        run_shared_loop(_evaluate, self._cuts, self.threads, *given, self._values, self._gradients)
+        self.passes += 1
+        return float(self._values.sum()), self._gradients.sum(axis=0)
+
+
+class ChainRay:
+    """The function along a ray. Every step is an evaluation; the last is kept, since the search ends there."""
+
+    def __init__(self, objective: ChainObjective, point: ChainPoint, direction: np.ndarray) -> None:
+        self.objective = objective
+        self.start = point
+        self.direction = direction
+        self.last: tuple[float, ChainPoint] | None = None
+
+    def value_and_slope(self, step: float) -> tuple[float, float]:
+        """Return the value and its derivative with respect to the step."""
+        point = self.arrive(step)
+        return point.value, vectors.dot(point.gradient, self.direction, self.objective.threads)
+
+    def arrive(self, step: float) -> ChainPoint:
+        """Return the point at that step."""
+        if self.last is None or self.last[0] != step:
+            threads = self.objective.threads
+            theta = vectors.moved(self.start.theta, step, self.direction, threads)
+            self.last = step, self.objective.at(theta)
+        return self.last[1]
+
+
+def log_partition(chains: Chains, scores: Scores, theta: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Return A of each sentence; shape (n,)."""
+    return _infer(chains, scores, theta, threads)[2]
+
+
+def marginals(chains: Chains, scores: Scores, theta: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Return the probability of each tag for each token; shape (tokens, K)."""
+    return _infer(chains, scores, theta, threads)[1]
+
+
+def best_tags(chains: Chains, scores: Scores, theta: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Return the tags of the most probable sequence of each sentence; shape (tokens,)."""
+    return _infer(chains, scores, theta, threads, wanted_marginals=False)[0]
+
+
+def _infer(
+    chains: Chains, scores: Scores, theta: np.ndarray, threads: int, *, wanted_marginals: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the best tags, or the marginals and A."""
+    tokens, n, K = int(chains.starts[-1]), len(chains.starts) - 1, scores.allowed.shape[1]
+    best = np.zeros(tokens, np.int32)
+    mu, A = np.zeros((tokens if wanted_marginals else 0, K)), np.zeros(n)
+    if n:
+        cuts = cuts_by_cost(chains.starts.astype(np.int64), MOST_BLOCKS)
+        run_shared_loop(_read, cuts, threads, chains, scores, theta, wanted_marginals, best, mu, A)
+    return best, mu, A
+
+
+@kernel_helper
+def _add_to_scores(chains, scores, theta, first, size, u):
+    """Set u to the score of each tag of each token, x_t·W with those of the ends."""
+    K, P = u.shape[1], scores.pair_tags.size
+    for t in range(size):
+        for k in range(K):
+            u[t, k] = 0.0
+        start, stop = span(chains.rows, first + t)
+        for entry in range(start, stop):
+            j, x = column(chains.rows, entry), value(chains.rows, first + t, entry)
+            for p in range(scores.pair_starts[j], scores.pair_starts[j + 1]):
+                u[t, scores.pair_tags[p]] += x * theta[p]
+    for k in range(K):
+        u[0, k] += theta[P + K * K + k]
+        u[size - 1, k] += theta[P + K * K + K + k]
+
+
+@kernel_helper
+def _times(vector, matrix, out):
+    """Set out to vector · matrix. The inner loop is along memory, which the compiler vectorises."""
+    K = out.size
+    for b in range(K):
+        out[b] = 0.0
+    for a in range(K):
+        factor = vector[a]
+        row = matrix[a]
+        for b in range(K):
+            out[b] += factor * row[b]
+
+
+@kernel_helper
+def _add_product(a, b, factor, matrix):
+    """Add factor · a bᵀ to the matrix."""
+    for i in range(a.size):
+        scaled = factor * a[i]
+        row = matrix[i]
+        for j in range(b.size):
+            row[j] += scaled * b[j]
+
+
+@kernel_helper
+def _exponentials(u, size, psi):
+    """Set ψ_t to exp(u_t - max u_t), and return the sum of the maxima."""
+    total = 0.0
+    for t in range(size):
+        top = u[t, 0]
+        for k in range(u.shape[1]):
+            top = max(top, u[t, k])
+        for k in range(u.shape[1]):
+            psi[t, k] = np.exp(u[t, k] - top)
+        total += top
+    return total
+
+
+@kernel_helper
+def _forward_backward(psi, size, M, M_transposed, alpha, beta, v, scale):
+    """Set α, β and v so that μ_t = α_t β_t and μ_{t-1,t} = α_{t-1} M v_tᵀ; return log Σ Π ψ M.
+
+    α_t sums to 1, as in Rabiner (1989), so nothing overflows; ``scale`` has the sums before.
+    """
+    K, total = psi.shape[1], 0.0
+    for t in range(size):
+        if t:
+            _times(alpha[t - 1], M, alpha[t])
+        else:
+            alpha[0, :] = 1.0
+        c = 0.0
+        for k in range(K):
+            alpha[t, k] *= psi[t, k]
+            c += alpha[t, k]
+        for k in range(K):
+            alpha[t, k] /= c
+        scale[t] = c
+        total += np.log(c)
+    beta[size - 1, :] = 1.0
+    for t in range(size - 1, 0, -1):
+        for k in range(K):
+            v[t, k] = psi[t, k] * beta[t, k] / scale[t]
+        _times(v[t], M_transposed, beta[t - 1])
+    return total
+
+
+@kernel_helper
+def _set_transitions(theta, P, K, T, M, M_transposed):
+    """Set T, M = exp(T - max T) and its transpose, and return max T."""
+    top = theta[P]
+    for i in range(K * K):
+        top = max(top, theta[P + i])
+    for a in range(K):
+        for b in range(K):
+            T[a, b] = theta[P + a * K + b]
+            M[a, b] = M_transposed[b, a] = np.exp(T[a, b] - top)
+    return top
+
+
+@kernel_helper
+def _longest(starts, first, last):
+    longest = 1
+    for i in range(first, last):
+        longest = max(longest, starts[i + 1] - starts[i])
+    return longest
+
+
+@fused_kernel
+def _evaluate(
+    cuts, tickets, chains, scores, theta, noise, fixed, curvature, values, gradients
+):
+    """Set value and gradient of each block, without l2; or the curvature in place of the gradient."""
+    P, K = scores.pair_tags.size, scores.allowed.shape[1]
+    by_feature, by_transition, has_fixed = noise[0], noise[1], fixed.shape[0] > 0
+    piece = take_piece(tickets)
+    while piece < cuts.size - 1:
+        longest = _longest(chains.starts, cuts[piece], cuts[piece + 1])
+        scratch = np.zeros((13, longest, K))
+        u, psi, alpha, beta, v = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+        g, F, B, z, residual, mu = scratch[5], scratch[6], scratch[7], scratch[8], scratch[9], scratch[10]
+        known_alpha, known_beta = scratch[11], scratch[12]
+        by_token = np.zeros((2, longest))
+        scale, mean_transition = by_token[0], by_token[1]
+        by_tag = np.zeros((4, K))
+        matrices = np.zeros((10, K, K))
+        T, M, M_transposed = matrices[0], matrices[1], matrices[2]
+        # M T and M T², element by element, and their transposes
+        M1, M2, M1_transposed, M2_transposed = matrices[3], matrices[4], matrices[5], matrices[6]
+        pairs, noisy_pairs, mean_pairs = matrices[7], matrices[8], matrices[9]
+        top = _set_transitions(theta, P, K, T, M, M_transposed)
+        for a in range(K):
+            for b in range(K):
+                M1[a, b] = M1_transposed[b, a] = M[a, b] * T[a, b]
+                M2[a, b] = M2_transposed[b, a] = M1[a, b] * T[a, b]
+        gradient = gradients[piece]
+        gradient[:] = 0.0
+        total, edges = 0.0, 0.0
+        for i in range(cuts[piece], cuts[piece + 1]):
+            first, size = chains.starts[i], chains.starts[i + 1] - chains.starts[i]
+            free, known, penalty = chains.free[i], chains.known[i], chains.penalty[i]
+            if size == 0:
+                continue
+            _add_to_scores(chains, scores, theta, first, size, u)
+            A = _exponentials(u, size, psi) + (size - 1) * top
+            A += _forward_backward(psi, size, M, M_transposed, alpha, beta, v, scale)
+            for t in range(size):
+                for k in range(K):
+                    mu[t, k] = alpha[t, k] * beta[t, k]
+                    residual[t, k] = free * mu[t, k]
+            if curvature:
+                weight = abs(free) + penalty * by_feature
+                edges += abs(free) * (size - 1)
+                for t in range(size):
+                    for k in range(K):
+                        residual[t, k] = weight * mu[t, k] * (1.0 - mu[t, k])
+                    if t:
+                        _add_product(alpha[t - 1], v[t], abs(free), pairs)
+                _add_curvature(chains, scores, first, size, residual, gradient)
+                continue
+            total += free * A
+            noisy = penalty != 0.0 and (by_feature > 0.0 or by_transition > 0.0)
+            if free != 0.0:
+                for t in range(1, size):
+                    _add_product(alpha[t - 1], v[t], free, pairs)
+            if noisy and has_fixed:
+                for t in range(size):
+                    for k in range(K):
+                        mu[t, k] = fixed[first + t, k]
+            if noisy:
+                R = _feature_payoffs(chains, scores, theta, first, size, by_feature, mu, by_tag[0], g)
+                if not has_fixed:
+                    # B_t β_t: the expected payoff of the tokens after t, given the tag of t
+                    B[size - 1, :] = 0.0
+                    for t in range(size - 1, 0, -1):
+                        for k in range(K):
+                            z[t, k] = v[t, k] * g[t, k] + psi[t, k] / scale[t] * B[t, k]
+                        _times(z[t], M_transposed, B[t - 1])
+                        if by_transition > 0.0:
+                            _times(v[t], M1_transposed, by_tag[1])
+                            _times(v[t], M2_transposed, by_tag[2])
+                            mean, second = 0.0, 0.0
+                            for k in range(K):
+                                mean += alpha[t - 1, k] * by_tag[1, k]
+                                second += alpha[t - 1, k] * by_tag[2, k]
+                            R += 0.5 * by_transition * max(second - mean * mean, 0.0)
+                            mean_transition[t] = mean
+                            for k in range(K):
+                                B[t - 1, k] += by_transition * (0.5 * by_tag[2, k] - mean * by_tag[1, k])
+                    # F_t α_t: that of t and the tokens before; and E G, the payoff of the whole sentence
+                    G = 0.0
+                    for t in range(size):
+                        if t:
+                            _times(F[t - 1], M, F[t])
+                            if by_transition > 0.0:
+                                _times(alpha[t - 1], M1, by_tag[1])
+                                _times(alpha[t - 1], M2, by_tag[2])
+                                mean = mean_transition[t]
+                                for k in range(K):
+                                    F[t, k] += by_transition * (0.5 * by_tag[2, k] - mean * by_tag[1, k])
+                            for k in range(K):
+                                F[t, k] *= psi[t, k] / scale[t]
+                        else:
+                            F[0, :] = 0.0
+                        for k in range(K):
+                            F[t, k] += alpha[t, k] * g[t, k]
+                    for k in range(K):
+                        G += F[size - 1, k]
+                    for t in range(size):
+                        for k in range(K):
+                            covariance = F[t, k] * beta[t, k] + alpha[t, k] * B[t, k] - G * mu[t, k]
+                            residual[t, k] += penalty * covariance
+                        if t:
+                            for k in range(K):
+                                z[t, k] -= G * v[t, k]
+                            _add_product(alpha[t - 1], z[t], penalty, pairs)
+                            _add_product(F[t - 1], v[t], penalty, pairs)
+                            if by_transition > 0.0:
+                                _add_product(alpha[t - 1], v[t], penalty, noisy_pairs)
+                                _add_product(alpha[t - 1], v[t], penalty * mean_transition[t], mean_pairs)
+                total += penalty * R
+            if known != 0.0:
+                some, every = False, True
+                for t in range(size):
+                    some, every = some or chains.tags[first + t] >= 0, every and chains.tags[first + t] >= 0
+                if every:
+                    score = 0.0
+                    for t in range(size):
+                        k = chains.tags[first + t]
+                        score += u[t, k]
+                        residual[t, k] -= known
+                        if t:
+                            before = chains.tags[first + t - 1]
+                            score += T[before, k]
+                            gradient[P + before * K + k] -= known
+                    total -= known * score
+                elif some:
+                    for t in range(size):
+                        if chains.tags[first + t] >= 0:
+                            for k in range(K):
+                                if k != chains.tags[first + t]:
+                                    u[t, k] = -np.inf
+                    A_known = _exponentials(u, size, psi) + (size - 1) * top
+                    A_known += _forward_backward(
+                        psi, size, M, M_transposed, known_alpha, known_beta, v, scale
+                    )
+                    total -= known * A_known
+                    for t in range(size):
+                        for k in range(K):
+                            residual[t, k] -= known * known_alpha[t, k] * known_beta[t, k]
+                        if t:
+                            _add_product(known_alpha[t - 1], v[t], -known, pairs)
+                else:
+                    # No tag is known, so A_known is A.
+                    total -= known * A
+                    for t in range(size):
+                        for k in range(K):
+                            residual[t, k] -= known * alpha[t, k] * beta[t, k]
+                        if t:
+                            _add_product(alpha[t - 1], v[t], -known, pairs)
+            for k in range(K):
+                gradient[P + K * K + k] += residual[0, k]
+                gradient[P + K * K + K + k] += residual[size - 1, k]
+            factor = penalty * by_feature if noisy else 0.0
+            _add_gradient(chains, scores, theta, first, size, residual, mu, factor, by_tag[0], gradient)
+        for a in range(K):
+            for b in range(K):
+                place = P + a * K + b
+                if curvature:
+                    expected = M[a, b] * pairs[a, b]
+                    gradient[place] = expected * max(1.0 - expected / max(edges, 1.0), 0.0)
+                else:
+                    gradient[place] += M[a, b] * pairs[a, b]
+                    # ∂R/∂T for given marginals, and h = ∂R/∂μ_{t-1,t}, to which the covariance is added
+                    spread = T[a, b] * noisy_pairs[a, b] - mean_pairs[a, b]
+                    payoff = T[a, b] * (0.5 * T[a, b] * noisy_pairs[a, b] - mean_pairs[a, b])
+                    gradient[place] += by_transition * M[a, b] * (spread + payoff)
+        values[piece] = total
+        piece = take_piece(tickets)
+
+
+@kernel_helper
+def _feature_payoffs(chains, scores, theta, first, size, by_feature, mu, shares, g):
+    """Set g = ∂R/∂μ of the tokens, up to a constant per token, and return R of the features."""
+    K, R = mu.shape[1], 0.0
+    for t in range(size):
+        for k in range(K):
+            g[t, k] = 0.0
+            shares[k] = mu[t, k]
+        start, stop = span(chains.rows, first + t)
+        for entry in range(start, stop):
+            j, x = column(chains.rows, entry), value(chains.rows, first + t, entry)
+            mean, second = 0.0, 0.0
+            low, high = scores.pair_starts[j], scores.pair_starts[j + 1]
+            for p in range(low, high):
+                part = shares[scores.pair_tags[p]] * theta[p]
+                mean += part
+                second += part * theta[p]
+            c = 0.5 * by_feature * x * x
+            R += c * max(second - mean * mean, 0.0)
+            for p in range(low, high):
+                g[t, scores.pair_tags[p]] += c * theta[p] * (theta[p] - 2.0 * mean)
+    return R
+
+
+@kernel_helper
+def _add_gradient(chains, scores, theta, first, size, residual, mu, factor, shares, gradient):
+    """Add the derivatives with respect to the coefficients of features."""
+    for t in range(size):
+        row = residual[t]
+        for k in range(shares.size):
+            shares[k] = mu[t, k]
+        start, stop = span(chains.rows, first + t)
+        for entry in range(start, stop):
+            j, x = column(chains.rows, entry), value(chains.rows, first + t, entry)
+            low, high = scores.pair_starts[j], scores.pair_starts[j + 1]
+            if factor == 0.0:
+                for p in range(low, high):
+                    gradient[p] += x * row[scores.pair_tags[p]]
+            else:
+                mean = 0.0
+                for p in range(low, high):
+                    mean += shares[scores.pair_tags[p]] * theta[p]
+                c = factor * x * x
+                for p in range(low, high):
+                    k = scores.pair_tags[p]
+                    gradient[p] += x * row[k] + c * shares[k] * (theta[p] - mean)
+
+
+@kernel_helper
+def _add_curvature(chains, scores, first, size, residual, gradient):
+    """Add the variances of the tags, by coefficient, of features and of both ends."""
+    P, K = scores.pair_tags.size, residual.shape[1]
+    for t in range(size):
+        start, stop = span(chains.rows, first + t)
+        for entry in range(start, stop):
+            j, x = column(chains.rows, entry), value(chains.rows, first + t, entry)
+            for p in range(scores.pair_starts[j], scores.pair_starts[j + 1]):
+                gradient[p] += x * x * residual[t, scores.pair_tags[p]]
+    for k in range(K):
+        gradient[P + K * K + k] += residual[0, k]
+        gradient[P + K * K + K + k] += residual[size - 1, k]
+
+
+@fused_kernel
+def _read(cuts, tickets, chains, scores, theta, wanted_marginals, best, marginals, partitions):
+    """Set the most probable tags of each sentence (Viterbi), or the marginals and A."""
+    P, K = scores.pair_tags.size, scores.allowed.shape[1]
+    piece = take_piece(tickets)
+    while piece < cuts.size - 1:
+        longest = _longest(chains.starts, cuts[piece], cuts[piece + 1])
+        scratch = np.zeros((5, longest, K))
+        u, psi, alpha, beta, v = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+        scale = np.zeros(longest)
+        matrices = np.zeros((3, K, K))
+        T, M, M_transposed = matrices[0], matrices[1], matrices[2]
+        back = np.zeros((longest, K), np.int32)
+        top = _set_transitions(theta, P, K, T, M, M_transposed)
+        for i in range(cuts[piece], cuts[piece + 1]):
+            first, size = chains.starts[i], chains.starts[i + 1] - chains.starts[i]
+            if size == 0:
+                continue
+            _add_to_scores(chains, scores, theta, first, size, u)
+            if wanted_marginals:
+                A = _exponentials(u, size, psi) + (size - 1) * top
+                A += _forward_backward(psi, size, M, M_transposed, alpha, beta, v, scale)
+                partitions[i] = A
+                for t in range(size):
+                    for k in range(K):
+                        marginals[first + t, k] = alpha[t, k] * beta[t, k]
+                continue
+            for t in range(1, size):
+                for b in range(K):
+                    highest, chosen = -np.inf, 0
+                    for a in range(K):
+                        score = u[t - 1, a] + T[a, b]
+                        if score > highest:
+                            highest, chosen = score, a
+                    u[t, b] += highest
+                    back[t, b] = chosen
+            k = 0
+            for b in range(1, K):
+                if u[size - 1, b] > u[size - 1, k]:
+                    k = b
+            for t in range(size - 1, -1, -1):
+                best[first + t] = k
+                k = back[t, k]
+        piece = take_piece(tickets)
