@@ -1,7 +1,7 @@
 """The objective of chains against enumeration of all sequences of tags and all masks, and differences."""
 
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -56,9 +56,7 @@ def dense(theta, has_pair):
 
 
 def score(eta, T, start, end, y):
-    return (
-        eta[np.arange(len(y)), y].sum() + sum(T[a, b] for a, b in zip(y, y[1:])) + start[y[0]] + end[y[-1]]
-    )
+    return eta[np.arange(len(y)), y].sum() + sum(T[a, b] for a, b in pairwise(y)) + start[y[0]] + end[y[-1]]
 
 
 def sequences(tags):
@@ -118,7 +116,7 @@ def cases(draw, noises=NOISES):
 
 
 def objective_of(case, l2=0.5, **settings):
-    X, lengths, tags, weights, has_pair, theta, noise, binary = case
+    X, lengths, tags, weights, has_pair, _, noise, binary = case
     chains = chains_of(X, lengths, tags, *weights, binary=binary)
     return ChainObjective(chains, scores_of(has_pair), noise, l2, **settings)
 
@@ -186,7 +184,7 @@ def test_penalty_is_the_expectation_over_all_masks_to_second_order():
     """The gap between E A(s̃) - A(s), over all masks, and R vanishes faster than R for small coefficients."""
     rng = np.random.default_rng(0)
     delta, size = 0.5, 3
-    X, has_pair = np.ones((size, 2)), np.ones((2, K), bool)
+    X = np.ones((size, 2))
     direction = rng.normal(size=2 * K + K * (K + 2))
     gaps = []
     for length in (0.1, 0.01):
@@ -202,8 +200,15 @@ def test_penalty_is_the_expectation_over_all_masks_to_second_order():
             ]
         ) - enumerated_A(X @ W, *parts, free)
         penalty = chains_of(X, [size], free, [0.0], [0.0], [1.0])
-        R = ChainObjective(penalty, Scores(np.array([0, 3, 6]), np.tile(np.arange(3, dtype=np.uint32), 2),
-                           np.ones((K + 2, K))), Dropout(delta / (1 - delta))).at(theta).value
+        R = (
+            ChainObjective(
+                penalty,
+                Scores(np.array([0, 3, 6]), np.tile(np.arange(3, dtype=np.uint32), 2), np.ones((K + 2, K))),
+                Dropout(delta / (1 - delta)),
+            )
+            .at(theta)
+            .value
+        )
         gaps.append(abs(exact - R) / R)
     assert gaps[1] < 0.2 * gaps[0] < 0.02
 
@@ -272,4 +277,4 @@ def test_curvature_is_the_diagonal_of_the_hessian_for_sentences_of_one_token():
         (objective.at(theta + h * e).gradient @ e - objective.at(theta - h * e).gradient @ e) / (2 * h)
         for e in np.eye(len(theta))
     ]
-    assert_allclose(objective.preconditioner(objective.at(theta)), expected, rtol=1e-5)
+    assert_allclose(objective.curvature(objective.at(theta)), expected, rtol=1e-5)
