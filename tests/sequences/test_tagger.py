@@ -173,7 +173,7 @@ def test_the_mean_over_copies_is_close_to_the_quadratic_penalty():
         )
     ]
     plain, quadratic, copies = values
-    assert_allclose(copies - plain, quadratic - plain, rtol=0.1)
+    assert_allclose(copies - plain, quadratic - plain, rtol=0.2)
     assert SequenceTagger(expectation="monte_carlo", random_state=0).fit(X, Y).score(NEW, NEW_TAGS) > 0.9
 
 
