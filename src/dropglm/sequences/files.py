@@ -105,7 +105,8 @@ def _bytes_of(path: str) -> bytes:
 
 def _conll(path: str, lines: list[str], columns: Columns, tagged: bool) -> Iterator[Sentence]:
     separator = "\t" if any("\t" in line for line in lines) else None
-    width, cells, others = 0, [], columns.others
+    width, cells = 0, []
+    others: tuple[int, ...] = ()
     for number, line in enumerate([*lines, ""], 1):
         row = line.rstrip("\r\n").split(separator)
         if line.strip() and row[0] != DOCUMENT:
@@ -114,7 +115,7 @@ def _conll(path: str, lines: list[str], columns: Columns, tagged: bool) -> Itera
                 places = _places(path, columns, width, tagged)
                 token, tag = places
                 between = range(token + 1, tag if tag is not None else token + 1)
-                others = tuple(int(o) % width for o in others) if others else tuple(between)
+                others = tuple(int(o) % width for o in columns.others) or tuple(between)
             if len(row) != width:
                 raise FileError(
                     f"{path}, line {number} has {len(row)} columns, but the first token has {width}."
