@@ -110,7 +110,7 @@ def test_unlabelled_sentences_and_unknown_tags(folder):
         ("bad.txt", "\n\n", (), "bad.txt has no sentence."),
         ("bad.txt", "Ulm O\n", (), "tags must have at least 2 different tags"),
         ("bad.txt", b"Ulm O\n\xff\xff O\n", (), "bad.txt, line 2 is not UTF-8"),
-        ("bad.jsonl", "{}\n", (), "bad.jsonl, line 1 has no 'tokens'; set --token, set --tag or set --column."),
+        ("bad.jsonl", "{}\n", (), "line 1 has no 'tokens'; set --token, set --tag or set --column."),
         ("bad.jsonl", "[]\n", (), "bad.jsonl, line 1 cannot be used: it is not an object."),
         ("bad.jsonl", "{\n", (), "bad.jsonl, line 1 cannot be used"),
         ("bad.jsonl", '{"tokens": ["a"], "tags": []}', (), "'tags' is not a list with an entry per token"),

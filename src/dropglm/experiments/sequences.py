@@ -129,7 +129,7 @@ METHODS = {
     NONE: TagMethod(fit_ours, {"dropout": (0.0,), "l2": (0.01,)}),
     L2: TagMethod(fit_ours, {"dropout": (0.0,), "l2": (0.1, 0.3, 1.0, 3.0)}),
     DROPOUT: TagMethod(fit_ours, OURS),
-    UNLABELED: TagMethod(fit_ours, {**OURS, "discount": (0.1,)}, unlabeled=True),
+    UNLABELED: TagMethod(fit_ours, {**OURS, "discount": (0.02,)}, unlabeled=True),
     FIXED: TagMethod(fit_ours, {**OURS, "expectation": ("fixed_marginals",)}),
     CRFSUITE: TagMethod(fit_crfsuite, {"c2": (0.05, 0.15, 0.5, 1.5)}),
 }
@@ -242,7 +242,7 @@ class Sequences(Experiment):
         "CoNLL-2000 are English sentences with chunks, CoNLL-2002 Spanish and Dutch ones with names; the "
         "official test sets are test and testb. F1 is that of entities, as the script conlleval counts them. "
         f"Some training sentences, drawn at random, have tags; at most {MOST_UNLABELED:,} others are "
-        "unlabelled. With all labels, the unlabelled sentences are those of the test set, without their "
+        "unlabelled. With all labels, the unlabelled sentences are the test sentences without their "
         "tags. Features of CoNLL-2000 are those of CRFsuite's tutorial: tokens and parts of speech in a "
         "window, alone, in pairs and in triples. Features of CoNLL-2002 are our defaults for words with parts "
         "of speech. All methods have the same features. The settings of each fit are those with the best F1 "
@@ -251,8 +251,7 @@ class Sequences(Experiment):
         "model with the chosen settings is fitted to all of them. L2 chooses one of four values of l2, "
         "CRFsuite (python-crfsuite, L-BFGS) one of four values of c2, which mean the same. Methods with "
         "dropout have dropout=0.5 and choose one of three values of l2; unlabelled sentences have "
-        "discount=0.1. Fixed "
-        "marginals leave out the derivative of the marginals, as CoreNLP does. Next to no penalty is L2 with "
+        "discount=0.02. Fixed marginals leave out the derivative of the marginals, as CoreNLP does. Next to no penalty is L2 with "
         "l2=0.01. ± is the standard error over seeds, of which there is one with all labels. Generated "
         "sentences are those of a hidden Markov chain."
     )
