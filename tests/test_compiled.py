@@ -67,6 +67,17 @@ PROGRAMS = {
 from dropglm import OnlineTextClassifier
 OnlineTextClassifier().partial_fit(texts, y, classes=np.unique(y)).predict(texts)
 """,
+    "sequences": """
+from dropglm import SequenceTagger
+rng = np.random.default_rng(0)
+words = [[str(word) for word in rng.integers(0, 50, rng.integers(1, 9))] for _ in range(30)]
+tags = [[word[0] for word in sentence] for sentence in words]
+values = [[{word: 0.3} for word in sentence] for sentence in words]
+for sentences in (words, values):
+    model = SequenceTagger(n_jobs=2).fit(sentences, tags, X_unlabeled=sentences)
+    model.predict(sentences)
+    model.explain(sentences[0])
+""",
     "texts": DOCSTRINGS
     + """
 from dropglm import TextClassifier, load_model
