@@ -129,6 +129,7 @@ TextClassifier(n_jobs=2).fit(texts[:50], y[:50], X_unlabeled=[text[:100] for tex
 
 def test_commands_compile_nothing(tmp_path):
     start = f"{START}\nsys.argv[0] = 'dropglm'\nfrom dropglm.cli import main\nmain()"
+    (tmp_path / "sentences.txt").write_text("Ulm B-LOC\nis O\n\nNear O\nBonn B-LOC\n")
     for arguments, given in (
         ("data export docstrings", ""),
         ("train docstrings.csv --unlabeled docstrings_unlabeled.csv --out a.skops", ""),
@@ -136,6 +137,8 @@ def test_commands_compile_nothing(tmp_path):
         ("predict a.skops", "Split the string.\n"),
         ("predict b.skops docstrings.csv", ""),
         ("evaluate a.skops docstrings.csv", ""),
+        ("tag train sentences.txt --model c.skops", ""),
+        ("tag evaluate c.skops sentences.txt", ""),
     ):
         command = [sys.executable, "-c", start, *arguments.split()]
         done = subprocess.run(

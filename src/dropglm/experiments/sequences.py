@@ -120,7 +120,7 @@ def fit_crfsuite(X: Sentences, y: Sentences, X_unlabeled: Sentences, *, c2: floa
             trainer.append(items(sentence), tags)
         trainer.train(path)
         tagger = pycrfsuite.Tagger()
-        tagger.open_inmemory(Path(path).read_bytes())
+        tagger.open(path)  # which reads all of the file
     return lambda sentences: [tagger.tag(items(sentence)) for sentence in sentences]
 
 
