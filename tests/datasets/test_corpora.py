@@ -163,7 +163,7 @@ def test_every_data_set_loads(name):
     if known is not None:
         parts = (data.y, data.unlabeled, data.y_test, data.y_validation)
         assert sum(len(part) for part in parts if part is not None) == known
-    if data.has_sentences:
+    if isinstance(data.y[0], list):
         assert {tag for tags in (*data.y, *data.y_test) for tag in tags} == set(data.class_names)
         for sentences, tags in ((data.texts, data.y), (data.texts_test, data.y_test)):
             assert list(map(len, sentences)) == list(map(len, tags))

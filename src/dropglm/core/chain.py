@@ -491,10 +491,7 @@ def _evaluate(cuts, tickets, chains, scores, theta, noise, fixed, curvature, val
                         _add_products(alpha, z, size, penalty, mean_pairs)
                 total += penalty * R
             if known != 0.0:
-                some, every = False, True
-                for t in range(size):
-                    some, every = some or chains.tags[first + t] >= 0, every and chains.tags[first + t] >= 0
-                if every:
+                if chains.tags[first : first + size].min() >= 0:
                     score = 0.0
                     for t in range(size):
                         k = chains.tags[first + t]
@@ -505,7 +502,7 @@ def _evaluate(cuts, tickets, chains, scores, theta, noise, fixed, curvature, val
                             score += T[before, k]
                             gradient[P + before * K + k] -= known
                     total -= known * score
-                elif some:
+                else:
                     for t in range(size):
                         if chains.tags[first + t] >= 0:
                             for k in range(K):
@@ -520,13 +517,6 @@ def _evaluate(cuts, tickets, chains, scores, theta, noise, fixed, curvature, val
                         for k in range(K):
                             residual[t, k] -= known * known_alpha[t, k] * known_beta[t, k]
                     _add_products(known_alpha, v, size, -known, pairs)
-                else:
-                    # No tag is known, so A_known is A.
-                    total -= known * A
-                    for t in range(size):
-                        for k in range(K):
-                            residual[t, k] -= known * alpha[t, k] * beta[t, k]
-                    _add_products(alpha, v, size, -known, pairs)
             for k in range(K):
                 gradient[P + K * K + k] += residual[0, k]
                 gradient[P + K * K + K + k] += residual[size - 1, k]

@@ -90,11 +90,6 @@ class Dataset:
     citation: str = ""
     terms: str = ""
 
-    @property
-    def has_sentences(self) -> bool:
-        """Whether texts are lists of tokens, and labels lists of tags."""
-        return self.texts is not None and self.y.dtype.kind == "O" and isinstance(self.y[0], list)
-
     def __repr__(self) -> str:
         parts = [f"{len(self.y):,} texts" if self.texts is not None else f"{len(self.y):,} rows"]
         if self.unlabeled is not None:
