@@ -59,7 +59,7 @@ def train(
     l2: Annotated[float, MODEL.option("Strength of the penalty of all coefficients.", min=0.0)] = 0.3,
     discount: Annotated[
         float, MODEL.option("Weight of a sentence without tags in the noise penalty.", min=0.0)
-    ] = 0.02,
+    ] = 0.005,
     threads: options.Threads = -1,
     quiet: options.Quiet = False,
 ) -> None:

@@ -60,7 +60,7 @@ class SequenceTagger(BaseEstimator):
         - "fixed_marginals" is the same, but its gradient leaves out that the marginals depend on the
           coefficients, as in CoreNLP: rounds of fits, each with the marginals of the last one;
         - "monte_carlo" is the mean over ``n_samples`` noised copies of the sentences, for small data.
-    discount : float >= 0, default=0.02
+    discount : float >= 0, default=0.005
         Weight α of an unlabelled sentence in the noise penalty relative to a labelled one.
     transition_dropout : float in [0, 1), default=0.0
         Probability that the score of a transition is dropped from a pair of tokens.
@@ -119,7 +119,7 @@ class SequenceTagger(BaseEstimator):
     l2: Any = 0.3
     _: KW_ONLY
     expectation: str = "quadratic"
-    discount: Any = 0.02
+    discount: Any = 0.005
     transition_dropout: Any = 0.0
     unseen_pairs: bool = False
     tol: float = 5e-3
