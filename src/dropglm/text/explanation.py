@@ -359,12 +359,8 @@ class Explanation:
         """
         ranked = sorted(self.probabilities.items(), key=lambda pair: -pair[1])
         shown = [(str(label), p) for label, p in ranked[:k]]
-        n = len(ranked) - k
-        return (
-            shown
-            if n < 1 or self.labels is not None
-            else [*shown, (_others(n), sum(p for _, p in ranked[k:]))]
-        )
+        n = 0 if self.labels is not None else len(ranked) - k
+        return shown if n < 1 else [*shown, (_others(n), sum(p for _, p in ranked[k:]))]
 
     def __str__(self) -> str:
         total, *parts = self.outline()
