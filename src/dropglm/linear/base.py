@@ -254,7 +254,8 @@ class LogisticModel(LogisticPredictions, LinearClassifier):
         Returns
         -------
         sklearn.linear_model.LogisticRegression or sklearn.multiclass.OneVsRestClassifier
-            The second if there are more than two classes and ``multi_class_`` is "ovr".
+            The second if there are more than two classes and ``multi_class_`` is "ovr", or if rows have
+            several labels; it then predicts an indicator matrix.
 
         Examples
         --------

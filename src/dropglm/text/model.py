@@ -167,7 +167,10 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         """Return the fitted model as a pipeline of scikit-learn, which predicts the same without dropglm.
 
         Settings for which the pipeline still needs dropglm are those of ``NgramVectorizer.to_sklearn``.
-        Models of hashed n-grams and models with embeddings are refused.
+        Models of hashed n-grams and models with embeddings are refused. If texts have several labels, the
+        pipeline predicts an indicator matrix of the labels whose probability is above 0.5, since
+        scikit-learn has no other threshold here; our predictions are
+        ``pipeline.predict_proba(X) > pipeline["model"].thresholds_``.
 
         Returns
         -------
