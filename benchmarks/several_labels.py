@@ -3,8 +3,8 @@
 GoEmotions has 28 labels. 4,000 texts are test texts, some others have labels, and 5,000 more have none. The
 rival is scikit-learn's TfidfVectorizer with one logistic regression per label; C is one of ten values, by log
 loss in five folds, and each label's threshold is the one with the best F1 of the held-out texts, or there is
-a common one. BLAS has one thread, which is faster than two here. A label that no text of a fit has is never predicted. The table goes
-into docs/guides/several-labels.md.
+a common one. BLAS has one thread, which is faster than two here. A label that no text of a fit has is never
+predicted. The table goes into docs/guides/several-labels.md.
 
     DROPGLM_DATA=… python -m benchmarks.several_labels [NUMBER OF LABELLED TEXTS …]
 """

@@ -185,9 +185,8 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     if len(rows) != n:
         raise InputError(f"y has {len(rows)} entries, but X has {n} rows: inconsistent numbers of samples.")
     lists = [list(row.tolist() if isinstance(row, np.ndarray) else row) for row in rows]
-    sizes, values = {len(row) for row in lists}, [label for row in lists for label in row]
-    numeric = all(type(one) in (int, float, bool) for one in values)
-    if len(sizes) == 1 and sizes != {1} and numeric and set(values) <= {0, 1}:
+    values = [label for row in lists for label in row]
+    if len(lists[0]) != 1 and _are_indicators(lists, len(lists[0])):
         return _of_matrix(np.array(lists), n)
     if not values:
         raise InputError("No row of y has a label; a classifier needs some.")
@@ -258,8 +257,11 @@ def indicators_of(y: Any, classes: np.ndarray) -> np.ndarray:
            [0, 0],
            [1, 0]])
     """
-    if sparse.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
-        return np.asarray(_of_matrix(y.toarray() if sparse.issparse(y) else y, y.shape[0])[1], int)
+    y = as_rows(y)
+    if y.ndim == 1 and np.array_equal(classes, np.arange(len(classes))) and _are_indicators(y, len(classes)):
+        y = np.array(y.tolist())
+    if y.ndim == 2:
+        return np.asarray(_of_matrix(y, len(y))[1], int)
     number_of = {label: k for k, label in enumerate(classes.tolist())}
     Y = np.zeros((len(y), len(classes)), int)
     for row, labels in enumerate(y):
@@ -283,6 +285,14 @@ def as_rows(y: Any) -> np.ndarray:
     found = np.empty(len(rows), object)
     found[:] = rows
     return found
+
+
+def _are_indicators(rows: Any, K: int) -> bool:
+    """Return whether all rows consist of K numbers, which are 0 or 1."""
+    values = [one for row in rows for one in row]
+    return {len(row) for row in rows} == {K} and all(
+        type(one) in (int, float, bool) and one in (0, 1) for one in values
+    )
 
 
 def _of_matrix(Y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from dropglm.linear import LogisticRegression
+from dropglm.places.labels import as_rows, indicators_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
@@ -182,6 +183,7 @@ class TextClassifier(TextModel):
     """
 
     _kind = "TextClassifier"
+    _takes_several_labels = True
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "X_unlabeled": True,
         "embeddings": True,
@@ -321,7 +323,7 @@ class TextClassifier(TextModel):
         ----------
         X : iterable of str
             Texts.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K)
             Their labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the texts.
@@ -336,7 +338,11 @@ class TextClassifier(TextModel):
         from sklearn.metrics import accuracy_score
 
         predicted = self.predict(X, embeddings)
-        if self.multilabel_ and predicted.ndim == 1:
+        if self.multilabel_:
+            y = as_rows(y)
+            if predicted.ndim != y.ndim:
+                predicted, y = (indicators_of(each, self.classes_) for each in (predicted, y))
+        if predicted.ndim == y.ndim == 1 and self.multilabel_:
             same = [set(own) == set(labels) for own, labels in zip(predicted, y, strict=True)]
             return float(np.average(same, weights=sample_weight))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))

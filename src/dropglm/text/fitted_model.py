@@ -400,7 +400,7 @@ class AnyTextModel:
         """
         return self._fitted_model()._top_features(k)
 
-    def explain(self, text: str, embedding: Any = None) -> Explanation:
+    def explain(self, text: str, embedding: Any = None, *, label: Any = None) -> Explanation:
         """Explain the prediction for one text.
 
         Parameters
@@ -410,18 +410,21 @@ class AnyTextModel:
         embedding : array-like of shape (k,), default=None
             The embedding of the text, if the model was trained with embeddings; None means that of its
             embedder.
+        label : object, default=None
+            The class to explain, in place of the most probable one.
 
         Returns
         -------
         Explanation
             What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
-            the difference between the predictors of the predicted class and of the runner-up. Contributions
-            of n-grams of characters are part of those of their words.
+            the difference between the predictors of the class and of the most probable other one, or to the
+            log odds of the label if texts have several. Contributions of n-grams of characters are part of
+            those of their words.
         """
         fitted = self._fitted_model()
         given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
         model, row = fitted._model_and_features([text], given)
-        return explain_text(fitted.vectorizer, model, text, row, fitted.characters, fitted.head)
+        return explain_text(fitted.vectorizer, model, text, row, fitted.characters, fitted.head, label)
 
 
 @dataclass(eq=False, repr=False)
