@@ -518,6 +518,9 @@ def confident_mistakes(
 ) -> list[Disagreement]:
     """List the texts whose predicted class differs from their label, the most confident predictions first.
 
+    If texts have any number of labels, the confidence is that of ``suspicious_labels``: a rare label is always
+    improbable, so its probability is compared with that of the other texts that have it.
+
     Parameters
     ----------
     X : sequence of str of length n
@@ -549,7 +552,7 @@ def confident_mistakes(
     if has_several(y):
         each = _EachLabel.of(X, y, probabilities, classes)
         found = np.nonzero(each.own < 0.5)
-        return each.listed(found, each.own[found], k)
+        return each.listed(found, each.relative(found), k)
     checked = _LabelCheck.of(X, y, probabilities, classes)
     wrong = checked.predicted != checked.truth
     return checked.listed(wrong, -checked.probability, k)
@@ -720,16 +723,26 @@ class _EachLabel(NamedTuple):
     def suspicious(self, k: int | None) -> list[Disagreement]:
         """Return what ``suspicious_labels`` does."""
         known = ~np.isnan(self.own[:, 0])
+        n_with = self.Y[known].sum(axis=0)
+        useful = (self.own[known] > 0.5).sum(axis=0) > np.maximum(n_with, known.sum() - n_with)
+        found = np.nonzero(useful & (self.own < 0.5))
+        usual_of_other = self.usual()[1 - self.Y[found], found[1]]
+        count = int(np.count_nonzero(1.0 - self.own[found] >= usual_of_other))
+        return self.listed(found, self.relative(found), count if k is None else min(k, count))
+
+    def usual(self) -> np.ndarray:
+        """Return the mean probability of what Y says, of the texts without and with each label; (2, K)."""
+        known = ~np.isnan(self.own[:, 0])
         Y, own = self.Y[known], self.own[known]
-        counts = np.array([(~Y).sum(axis=0), Y.sum(axis=0)])
-        sums = np.array([np.where(Y, 0.0, own).sum(axis=0), np.where(Y, own, 0.0).sum(axis=0)])
-        usual = np.where(counts, sums / np.maximum(counts, 1), np.inf)
-        useful = (own > 0.5).sum(axis=0) > counts.max(axis=0)
-        rows, columns = found = np.nonzero(useful & (self.own < 0.5))
-        side, p = self.Y[found].astype(np.intp), self.own[found]
-        count = int(np.count_nonzero(1.0 - p >= usual[1 - side, columns]))
-        relative = p / np.maximum(usual[side, columns], np.finfo(np.float64).tiny)
-        return self.listed((rows, columns), relative, count if k is None else min(k, count))
+        n_with, with_label = Y.sum(axis=0), np.where(Y, own, 0.0).sum(axis=0)
+        counts = np.array([len(Y) - n_with, n_with])
+        sums = np.array([own.sum(axis=0) - with_label, with_label])
+        return np.where(counts, sums / np.maximum(counts, 1), np.inf)
+
+    def relative(self, found: Any) -> np.ndarray:
+        """Return the probability of what Y says in some rows and columns, divided by the usual one."""
+        usual = self.usual()[self.Y[found].astype(np.intp), found[1]]
+        return self.own[found] / np.maximum(usual, np.finfo(np.float64).tiny)
 
     def listed(self, found: Any, key: np.ndarray, k: int | None) -> list[Disagreement]:
         """Return those of some rows and columns, those with the smallest key first."""
