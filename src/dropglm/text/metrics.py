@@ -518,8 +518,8 @@ def confident_mistakes(
 ) -> list[Disagreement]:
     """List the texts whose predicted class differs from their label, the most confident predictions first.
 
-    If texts have any number of labels, the confidence is that of ``suspicious_labels``: a rare label is always
-    improbable, so its probability is compared with that of the other texts that have it.
+    If texts have any number of labels, they are listed in the order of ``suspicious_labels``: a rare label is
+    always improbable, so its probability is compared with that of the other texts that have it.
 
     Parameters
     ----------
