@@ -159,19 +159,21 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     labelled, without = read_labelled(table)
     texts, groups, weights = labelled.texts, group_labels(table, labelled), row_weights(table, labelled)
     y, soft = _labels_or_probabilities(labelled, options.label_probabilities)
-    several = tables.has_lists(labelled.labels) and soft is None
+    several = soft is None and tables.has_lists(labelled.labels)
     if not several:
         run.refuse({"precision"}, "is for rows with several labels; give --separator, or lists of labels.")
+    labels = set(soft or tables.all_names([] if y is None else y.tolist()))
+    if len(labels) == 1:
+        raise BadInputError(
+            f"{table.name}: all rows have the label {min(labels)!r}; at least two classes are needed."
+        )
     with naming_table(table.name):
         # A class for each row: of several labels the rarest one, of probabilities the likeliest.
-        numbers = RowLabels.of(None, None if soft else y, len(texts), soft)
-    if len(numbers.classes) < 2:
-        (label,) = numbers.classes.tolist()
-        raise BadInputError(
-            f"{table.name}: all rows have the label {label!r}; at least two classes are needed."
-        )
+        numbers = RowLabels.of(None, y, len(texts), soft)
     if options.tune and options.scoring not in SCORERS:
-        _check_scoring(options.scoring, np.eye(len(numbers.classes), dtype=int) if several else np.unique(y))
+        _check_scoring(
+            options.scoring, np.eye(len(numbers.classes), dtype=int) if several else numbers.classes
+        )
     if not (without.texts or options.unlabeled):
         run.refuse({"latent", "rounds"}, "needs --unlabeled, or rows without a label.")
     E = embedded.all(len(texts) + len(without.texts), table.name)
@@ -179,11 +181,11 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     if options.validation is not None:
         together = text_groups(TextClassifier(**settings), texts, numbers.y, groups).labels
     rows, validation = _split(labelled, y, numbers.y, together, run)
-    texts, y, numbers = [texts[row] for row in rows], y[rows], numbers.take(rows)
+    texts, numbers = [texts[row] for row in rows], numbers.take(rows)
+    y = None if y is None else y[rows]
     of_rows = {
         "sample_weight": None if weights is None else [weights[row] for row in rows],
         "groups": None if groups is None else [groups[row] for row in rows],
-        "label_probabilities": soft,
     }
     places, gaps = np.asarray(labelled.rows)[rows] - 1, np.asarray(without.rows, np.intp) - 1
     if options.baseline:
@@ -191,6 +193,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
 
         if several:
             run.refuse({"baseline"}, "compares models of one label per row.")
+        assert y is not None
         with naming_table(table.name):
             check_class_sizes(y)
     more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text)
@@ -206,7 +209,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     begin = time.perf_counter()
     with naming_table(table.name):
         run.stages.plan(_costs(model, texts, numbers, more, validation, baseline=options.baseline))
-        model.fit(texts, None if soft else y, X_unlabeled=more or None, **of_texts, **of_rows)
+        model.fit(texts, y, X_unlabeled=more or None, **of_texts, **of_rows, label_probabilities=soft)
     fit_seconds = time.perf_counter() - begin
     measures = None
     if validation is not None:
@@ -217,7 +220,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         )
     run.save(model)
     begin_stage("Finding suspicious labels")
-    found = None if soft else _suspicious_labels(model, texts, y, places)
+    found = None if y is None else _suspicious_labels(model, texts, y, places)
     if options.suspicious_out is not None:
         _write_suspicious(options.suspicious_out, found)
     comparison = None
@@ -234,7 +237,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
                 fit_seconds=fit_seconds,
                 shown=not options.quiet,
             )
-    hint = _encoder_hint(run, model, texts, None if soft else y, of_rows)
+    hint = _encoder_hint(run, model, texts, y, of_rows | {"label_probabilities": soft})
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
     lines, measured = run.lines_about_rows(len(without.texts)), None
@@ -278,14 +281,14 @@ def _probability_columns(given: str | None) -> dict[str, str]:
 
 def _labels_or_probabilities(
     labelled: Batch, given: str | None
-) -> "tuple[np.ndarray, dict[Any, np.ndarray] | None]":
-    """Return the classes of rows, or their numbers, and the probabilities by class if these are given."""
+) -> "tuple[np.ndarray | None, dict[Any, np.ndarray] | None]":
+    """Return the classes of rows, or else their probabilities by class, as the option says."""
     import numpy as np
 
     if given is None:
         return tables.to_classes(labelled.labels), None
     P, classes = np.array(labelled.labels), tables.to_classes(list(_probability_columns(given))).tolist()
-    return np.arange(len(P)), dict(zip(classes, P.T, strict=True))
+    return None, dict(zip(classes, P.T, strict=True))
 
 
 def _costs(
@@ -373,7 +376,7 @@ class Validation(NamedTuple):
 
 
 def _split(
-    labelled: Batch, y: "np.ndarray", numbers: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
+    labelled: Batch, y: "np.ndarray | None", numbers: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
 ) -> "tuple[np.ndarray, Validation | None]":
     """Return which rows to train on and, if ``--validation`` is given, those to measure on.
 
@@ -385,7 +388,7 @@ def _split(
 
     from dropglm.search.held_out import group_numbers
 
-    rows, options = np.arange(len(y)), run.options
+    rows, options = np.arange(len(numbers)), run.options
     if options.validation is None:
         return rows, None
     try:
@@ -430,6 +433,7 @@ def _split(
         random_state=options.seed,
         stratify=numbers[first] if stratified else None,
     )
+    assert y is not None
     ours, held_out = drawn if groups is None else (np.flatnonzero(np.isin(unit_of, some)) for some in drawn)
     measured = labelled.take(held_out.tolist())
     return ours, Validation(measured, y[held_out], row_weights(run.table, measured))

@@ -217,7 +217,7 @@ def check_text_settings(classifier: Any) -> None:
                 f"{name} of a text classifier is that of the n-grams; do not give a PerBlock."
             )
     precision = classifier.precision
-    if precision is not None and not (isinstance(precision, Real) and 0.0 < precision < 1.0):
+    if precision is not None and not (isinstance(precision, Real) and 0.0 < float(precision) < 1.0):
         raise InputError(f"precision must be between 0 and 1, or None, got {precision!r}.")
     if precision is not None and not classifier.tune:
         raise InputError("precision needs tune=True: its thresholds come from texts that are held out.")
