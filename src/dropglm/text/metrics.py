@@ -314,9 +314,8 @@ def multilabel_metrics(
     --------
     >>> p = [[0.9, 0.2], [0.6, 0.7], [0.1, 0.3]]
     >>> found = multilabel_metrics([["a"], ["b"], []], p, ["a", "b"])
-    >>> print(found.line())
-    micro F1 0.8000, macro F1 0.8333, all labels right 0.6667 ± 0.2722, log loss 0.3410, calibration error \
-0.3000 on 3 texts
+    >>> print(round(found.micro_f1, 2), found.subset_accuracy, found.by_class[1])
+    0.8 0.6666666666666666 ClassMetrics(label='b', precision=1.0, recall=1.0, f1=1.0, texts=1)
     """
     labels, p = np.asarray(classes).tolist(), np.asarray(probabilities, np.float64)
     Y, strangers = given_labels(y, labels)
