@@ -64,7 +64,7 @@ def test_all_doors_agree(tmp_path_factory, format, compressed, table, max_rows, 
         if len(set(known)) > 1:
             assert find_classes(source, skip_bad=False) == Counter(known)
         parts = [read_rows([k, part], None) for k, part in enumerate(source.parts(size))]  # train --dask
-        parts = [with_classes(part, tables.class_type(known)) for part in parts]
+        parts = [with_classes(part, (tables.class_type(known), False)) for part in parts]
         assert [text for part in parts for text in part.X] == texts
         found = np.concatenate([part.y for part in parts])
         np.testing.assert_array_equal(found, classes)

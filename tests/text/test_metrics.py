@@ -19,7 +19,7 @@ class FixedModel:
     """A model whose texts are the probabilities to predict."""
 
     def __init__(self, classes):
-        self.classes_ = np.array(classes)
+        self.classes_, self.multilabel_ = np.array(classes), False
 
     def predict_proba(self, texts, embeddings=None):
         return np.array([[float(p) for p in text.split()] for text in texts], np.float32)

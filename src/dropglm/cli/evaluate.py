@@ -10,7 +10,7 @@ from dropglm.cli.options import OUTPUT
 from dropglm.tables import Table, row_weights, to_classes
 
 if TYPE_CHECKING:
-    from dropglm.text.metrics import Metrics
+    from dropglm.text.metrics import Metrics, MultilabelMetrics
 
 MOST_COLUMNS = 8  # classes in the confusion matrix, for narrow terminals
 
@@ -20,6 +20,7 @@ def evaluate(
     table: options.LabelledTable,
     text: options.TextOfModel = None,
     label: options.LabelOfModel = None,
+    separator: options.SeparatorOfModel = None,
     weight: options.Weight = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
@@ -40,21 +41,31 @@ def evaluate(
     """Report how well a model predicts the labels of a table.
 
     The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
-    the confusion matrix, calibration by probability, and the most confident mistakes.
+    the confusion matrix, calibration by probability, and the most confident mistakes. Of several
+    labels per text, it has micro and macro F1 in place of accuracy, and no confusion.
     Rows without a label are left out.
     """
     with Stages(shown=not quiet) as stages:
-        from dropglm.text.metrics import confident_mistakes, metrics_from_probabilities
+        from dropglm.text.metrics import Metrics, confident_mistakes, metrics_of
 
         classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust)
         classifier.n_jobs = threads
         text, label, advice = columns_of_model(classifier, text, label)
         with advising(advice):
+            several = classifier.multilabel_
             source = Table(
-                table, text, label, weight=weight, format=format, encoding=encoding, delimiter=delimiter
+                table,
+                text,
+                label,
+                weight=weight,
+                lists=several,
+                label_separator=separator or (classifier.label_separator_ if several else None),
+                format=format,
+                encoding=encoding,
+                delimiter=delimiter,
             )
             labelled, without = read_labelled(source)
-        texts, y = labelled.texts, to_classes(labelled.labels)
+        texts, y = labelled.texts, to_classes(labelled.labels, several=several or None)
         E = rows.all(len(texts) + len(without.texts), table)
         places = [row - 1 for row in labelled.rows]
         E = E if E is None or not without.texts else E[places]
@@ -62,7 +73,7 @@ def evaluate(
         begin_stage("Predicting")
         with naming_table(table):
             p = classifier.predict_proba(texts, E)
-            measures = metrics_from_probabilities(y, p, classifier.classes_, row_weights(source, labelled))
+            measures = metrics_of(classifier, y, p, row_weights(source, labelled))
         worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
         worst = [one._replace(row=places[one.row]) for one in worst]
     if json:
@@ -75,26 +86,46 @@ def evaluate(
             ("texts", f"{measures.texts:,}"),
             *terminal.without_label(len(without.texts), "left out"),
             *([] if weight is None else [("weights", f"all measures are weighted by the column {weight!r}")]),
-            ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
-            ("mean F1", f"{measures.macro_f1:.4f}, over the classes"),
+            *_main_lines(measures),
             ("log loss", f"{measures.log_loss:.4f}"),
             ("calibration error", f"{measures.calibration_error:.4f}"),
             *([("unknown labels", measures.unknown_line())] if measures.unknown_labels else []),
         ]
     )
     _print_classes(measures)
-    _print_confusion(measures)
+    if isinstance(measures, Metrics):
+        _print_confusion(measures)
+        title, header = "share of correct predictions by predicted probability", ("texts", "correct")
+    else:
+        title, header = "share of the texts that have a label by its probability", ("labels", "have it")
     form = "{from:.1f} to {to:.1f}", "{texts:,}", "{probability:.3f}", "{right:.3f}"
     terminal.print_table(
-        "Calibration: share of correct predictions by predicted probability",
-        ("probability", "texts", "mean probability", "correct"),
+        f"Calibration: {title}",
+        ("probability", header[0], "mean probability", header[1]),
         ([cell.format(**bin) for cell in form] for bin in measures.calibration),
     )
     if worst:
         terminal.print_disagreements("Most confident mistakes (--mistakes lists more)", worst)
 
 
-def _print_classes(measures: "Metrics") -> None:
+def _main_lines(measures: "Metrics | MultilabelMetrics") -> list[tuple[str, str]]:
+    """Return the lines about accuracy and F1."""
+    from dropglm.text.metrics import Metrics
+
+    if isinstance(measures, Metrics):
+        return [
+            ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
+            ("mean F1", f"{measures.macro_f1:.4f}, over the classes"),
+        ]
+    precision, recall = measures.micro_precision, measures.micro_recall
+    return [
+        ("micro F1", f"{measures.micro_f1:.4f}, with precision {precision:.4f} and recall {recall:.4f}"),
+        ("macro F1", f"{measures.macro_f1:.4f}, the mean over the labels"),
+        ("all labels right", f"{measures.subset_accuracy:.4f} ± {measures.standard_error:.4f}"),
+    ]
+
+
+def _print_classes(measures: "Metrics | MultilabelMetrics") -> None:
     """Print precision, recall and F1 of each class, of those with the lowest F1 if there are many."""
     shown, title = measures.by_class, "Classes"
     if len(shown) > terminal.MOST_CLASSES:

@@ -29,7 +29,7 @@ Parameters = ParamSpec("Parameters")
 
 def read_labelled(table: tables.Table) -> tuple[tables.Batch, tables.Batch]:
     """Return the rows of a table that have a label, at least one, and those that have none."""
-    check_columns(table.text, table.label, table.keep, table.weight)
+    check_columns(table.text, table.label, table.keep, table.weight, table.probabilities)
     begin_stage(f"Reading {table.name}")
     labelled, without = table.read().by_label()
     if not labelled.labels:
@@ -51,7 +51,8 @@ def read_unlabelled(paths: Iterable[FilePath], labelled: tables.Table, text: str
 
 def unlabelled(table: tables.Table, text: str | None) -> tables.Table:
     """Return how tables without labels are read, with the format that their names say."""
-    return replace(table, text=text or table.text, label=None, keep=(), weight=None, format=None)
+    columns: dict[str, Any] = {"label": None, "keep": (), "weight": None, "probabilities": ()}
+    return replace(table, text=text or table.text, format=None, **columns)
 
 
 def columns_of_model(
@@ -79,12 +80,17 @@ def advising(advice: Mapping[Any, str]) -> Iterator[None]:
 
 
 def check_columns(
-    text: str, label: str | None, groups: Sequence[str] = (), weight: str | None = None
+    text: str,
+    label: str | None,
+    groups: Sequence[str] = (),
+    weight: str | None = None,
+    probabilities: Sequence[str] = (),
 ) -> None:
-    """Refuse one column for two of texts, labels, groups and weights."""
+    """Refuse one column for two of texts, labels, groups, weights and probabilities."""
     taken = {text: "texts"}
     others = ("--label", "labels", label), *(("--group", "groups", name) for name in groups)
-    for option, what, name in (*others, ("--weight", "weights", weight)):
+    more = (("--label-probabilities", "probabilities of a class", name) for name in probabilities)
+    for option, what, name in (*others, ("--weight", "weights", weight), *more):
         if name in taken:
             raise bad_option(option, f"{name!r} is the column with the {taken[name]}.")
         if name is not None:

@@ -15,6 +15,7 @@ from dropglm.base.registry import lookup
 from dropglm.tables.formats import check_delimiter, find_format
 from dropglm.tables.lines import find_codec
 
+LABEL_SEPARATOR = ";"  # of several labels in what is written, unless a model was trained with another one
 TAB_NAMES = ("\\t", "tab")
 
 Options = TypeVar("Options")
@@ -112,6 +113,13 @@ def _delimiter(given: str | None) -> str | None:
     return "\t" if given in TAB_NAMES else _checked_by(check_delimiter)(given)
 
 
+def check_separator(given: str | None) -> str | None:
+    """Refuse a separator of labels that is blank."""
+    if given is not None and not given.strip():
+        raise typer.BadParameter("must not be blank.")
+    return given
+
+
 def _not_zero(given: int) -> int:
     if given == 0:
         raise typer.BadParameter("must not be 0; 1 is one thread, -1 all cores.")
@@ -128,6 +136,12 @@ Text = Annotated[str, TABLES.option("Column with the texts.", "--text", "-t")]
 _OF_MODEL = "by default the one that the model was trained with."
 TextOfModel = Annotated[str | None, TABLES.option(f"Column with the texts; {_OF_MODEL}", "--text", "-t")]
 LabelOfModel = Annotated[str | None, TABLES.option(f"Column with the labels; {_OF_MODEL}", "--label", "-l")]
+SeparatorOfModel = Annotated[
+    str | None,
+    TABLES.option(
+        f"What separates several labels of a row, such as ';'; {_OF_MODEL}", callback=check_separator
+    ),
+]
 Weight = Annotated[
     str | None,
     TABLES.option(

@@ -10,12 +10,14 @@ from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal
 from dropglm.cli import files, options, terminal
 from dropglm.cli.options import OUTPUT, File, bad_option
 from dropglm.tables import Table
-from dropglm.tables.formats import Frame, import_polars
+from dropglm.tables.formats import Frame, find_format, import_polars
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text.fitted_model import FittedTextModel
+
+WITH_LISTS = ("jsonl", "parquet")  # formats that have lists
 
 
 def predict(
@@ -48,7 +50,9 @@ def predict(
     """Predict the label of every text in a table or from standard input.
 
     The output has one row per text, with the label in column 'predicted'
-    and its probability in column 'probability'.
+    and its probability in column 'probability'. Several labels are lists in JSON Lines
+    and Parquet, and have the separator of the training table between them in other formats;
+    the separator alone means none.
     """
     if out != "-":
         files.check_output_table(out, out_format)
@@ -70,19 +74,38 @@ def predict(
         )
         begin_stage("Predicting")
         with files.advising(advice):
-            tables.write(_predictions(classifier, source, keep, E, probabilities), out, format=out_format)
+            lists = find_format(out, out_format or ("jsonl" if out == "-" else None))[0].name in WITH_LISTS
+            frames = _predictions(classifier, source, keep, E, probabilities=probabilities, lists=lists)
+            tables.write(frames, out, format=out_format)
 
 
 def _predictions(
-    model: "FittedTextModel", table: Table, keep: list[str], E: files.EmbeddingRows, probabilities: bool
+    model: "FittedTextModel",
+    table: Table,
+    keep: list[str],
+    E: files.EmbeddingRows,
+    *,
+    probabilities: bool,
+    lists: bool,
 ) -> Iterator[Frame]:
     """Yield labels and probabilities for each batch of rows; without rows, an empty frame."""
     import numpy as np
 
-    labels = _labels(model)
+    labels, separator = _labels(model), model.label_separator_ or options.LABEL_SEPARATOR
 
     def predictions(p: "np.ndarray", columns: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {"predicted": labels[p.argmax(axis=1)].tolist(), "probability": p.max(axis=1)}
+        found: dict[str, Any]
+        if model.multilabel_:
+            chosen = [np.flatnonzero(row) for row in p > model.thresholds_]
+            names = [labels[own].tolist() for own in chosen]
+            # The digits that 32 bits hold.
+            values = [[float(str(one)) for one in row[own]] for row, own in zip(p, chosen, strict=True)]
+            found = {"predicted": names, "probability": values}
+            if not lists:
+                found["predicted"] = [tables.joined_names(row, separator) for row in names]
+                found["probability"] = [separator.join(map(str, row)) for row in values]
+        else:
+            found = {"predicted": labels[p.argmax(axis=1)].tolist(), "probability": p.max(axis=1)}
         if probabilities:
             found |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
         return found | {name: columns[name] for name in keep}

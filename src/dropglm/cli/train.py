@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from distributed import Client
 
+    from dropglm.places.labels import RowLabels
     from dropglm.text import TextClassifier
     from dropglm.text.comparison import Comparison, Scores
     from dropglm.text.metrics import Disagreement
@@ -40,11 +41,15 @@ IN_MEMORY_ONLY = {
     *("group", "embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "characters", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
-    *("latent", "rounds", "ngram_weight", "device", "dask"),
+    *("latent", "rounds", "ngram_weight", "device", "dask", "precision"),
 }
+SEVERAL_LABELS = {"separator", "label_probabilities"}  # or probabilities of them
 NOT_WITH_DASK = {
     *("validation", "suspicious", "suspicious_out", "baseline"),
-    *("embeddings", "embeddings_unlabeled", "device"),
+    *("embeddings", "embeddings_unlabeled", "device", "label_probabilities"),
+}
+NOT_WITH_PROBABILITIES = {
+    *("label", "separator", "validation", "baseline", "suspicious", "suspicious_out", "precision")
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust")
@@ -52,7 +57,7 @@ ONLINE_ONLY = {
 # Options whose names are those of the parameters of the classifier, with one value or with several.
 SAME = (
     *("max_df", "max_features", "analyzer", "stop_words", "lowercase", "strip_html", "tune", "expectation"),
-    *("calibrate", "naive_bayes", "rounds", "scoring", "device"),
+    *("calibrate", "naive_bayes", "rounds", "scoring", "precision", "device"),
 )
 CHARACTERS = (3, 4)
 SEVERAL = ("dropout", "l2", "discount", "l2_weights", "ngram_weight")
@@ -66,12 +71,16 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     Unless given, --dropout, --l2 and --l2-weights are chosen by cross-validation.
     """
     sources = {name: context.get_parameter_source(name) for name in context.params}
+    classes = _probability_columns(options.label_probabilities)
     table = Table(
         options.tables[0],
         options.text,
-        options.label,
+        None if classes else options.label,
         keep=() if options.group is None else (options.group,),
         weight=options.weight,
+        lists=not options.online,
+        label_separator=options.separator,
+        probabilities=tuple(classes.values()),
         format=options.format,
         encoding=options.encoding,
         delimiter=options.delimiter,
@@ -97,6 +106,7 @@ def _train(run: TrainRun) -> None:
     terminal.announce_compilation(options.quiet)
     if options.online:
         run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
+        run.refuse(SEVERAL_LABELS, "cannot be used with --online, which learns one label per row.")
         from dropglm.cli.train_online import train_online
 
         with files.advising(advice):
@@ -104,8 +114,10 @@ def _train(run: TrainRun) -> None:
         return
     online_only = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}
     run.refuse(online_only, "can be used only with --online.")
+    if options.label_probabilities is not None:
+        run.refuse(NOT_WITH_PROBABILITIES, "cannot be used with --label-probabilities.")
     if not options.tune:
-        run.refuse({"latent", "rounds"}, "cannot be used with --no-tune.")
+        run.refuse({"latent", "rounds", "precision"}, "cannot be used with --no-tune.")
     if options.rounds and not options.naive_bayes:
         run.refuse({"rounds"}, "cannot be used with --no-naive-bayes.")
     if options.characters and not (options.tune and options.calibrate and options.analyzer == "word"):
@@ -133,6 +145,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     """Fit a classifier to all texts at once, measure it as the options say and save it."""
     import numpy as np
 
+    from dropglm.places.labels import RowLabels
     from dropglm.search.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
@@ -144,23 +157,32 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
     labelled, without = read_labelled(table)
-    texts, y, groups = labelled.texts, tables.to_classes(labelled.labels), group_labels(table, labelled)
-    weights = row_weights(table, labelled)
-    labels = set(y.tolist())
-    if len(labels) < 2:
+    texts, groups, weights = labelled.texts, group_labels(table, labelled), row_weights(table, labelled)
+    y, soft = _labels_or_probabilities(labelled, options.label_probabilities)
+    several = soft is None and tables.has_lists(labelled.labels)
+    if not several:
+        run.refuse({"precision"}, "is for rows with several labels; give --separator, or lists of labels.")
+    labels = set(soft or tables.all_names([] if y is None else y.tolist()))
+    if len(labels) == 1:
         raise BadInputError(
             f"{table.name}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
+    with naming_table(table.name):
+        # A class for each row: of several labels the rarest one, of probabilities the likeliest.
+        numbers = RowLabels.of(None, y, len(texts), soft)
     if options.tune and options.scoring not in SCORERS:
-        _check_scoring(options.scoring, y)
+        _check_scoring(
+            options.scoring, np.eye(len(numbers.classes), dtype=int) if several else numbers.classes
+        )
     if not (without.texts or options.unlabeled):
         run.refuse({"latent", "rounds"}, "needs --unlabeled, or rows without a label.")
     E = embedded.all(len(texts) + len(without.texts), table.name)
     together = None
     if options.validation is not None:
-        together = text_groups(TextClassifier(**settings), texts, y, groups).labels
-    rows, validation = _split(labelled, y, together, run)
-    texts, y = [texts[row] for row in rows], y[rows]
+        together = text_groups(TextClassifier(**settings), texts, numbers.y, groups).labels
+    rows, validation = _split(labelled, y, numbers.y, together, run)
+    texts, numbers = [texts[row] for row in rows], numbers.take(rows)
+    y = None if y is None else y[rows]
     of_rows = {
         "sample_weight": None if weights is None else [weights[row] for row in rows],
         "groups": None if groups is None else [groups[row] for row in rows],
@@ -169,6 +191,9 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     if options.baseline:
         from dropglm.text.comparison import check_class_sizes, compare_with_baseline
 
+        if several:
+            run.refuse({"baseline"}, "compares models of one label per row.")
+        assert y is not None
         with naming_table(table.name):
             check_class_sizes(y)
     more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text)
@@ -183,8 +208,8 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     model = TextClassifier(**settings, embedder=read_embedder(options.embedder))
     begin = time.perf_counter()
     with naming_table(table.name):
-        run.stages.plan(_costs(model, texts, y, more, validation, baseline=options.baseline))
-        model.fit(texts, y, X_unlabeled=more or None, **of_texts, **of_rows)
+        run.stages.plan(_costs(model, texts, numbers, more, validation, baseline=options.baseline))
+        model.fit(texts, y, X_unlabeled=more or None, **of_texts, **of_rows, label_probabilities=soft)
     fit_seconds = time.perf_counter() - begin
     measures = None
     if validation is not None:
@@ -195,7 +220,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         )
     run.save(model)
     begin_stage("Finding suspicious labels")
-    found = _suspicious_labels(model, texts, y, places)
+    found = None if y is None else _suspicious_labels(model, texts, y, places)
     if options.suspicious_out is not None:
         _write_suspicious(options.suspicious_out, found)
     comparison = None
@@ -212,7 +237,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
                 fit_seconds=fit_seconds,
                 shown=not options.quiet,
             )
-    hint = _encoder_hint(run, model, texts, y, of_rows)
+    hint = _encoder_hint(run, model, texts, y, of_rows | {"label_probabilities": soft})
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
     lines, measured = run.lines_about_rows(len(without.texts)), None
@@ -238,10 +263,38 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         _print_comparison(comparison)
 
 
+def _probability_columns(given: str | None) -> dict[str, str]:
+    """Return the columns of ``--label-probabilities``, by class."""
+    if given is None:
+        return {}
+    pairs = [pair.split("=") for pair in given.split(",")]
+    names = tables.class_names(pair[0].strip() for pair in pairs)
+    columns = [pair[-1].strip() for pair in pairs]
+    distinct = len(set(names)) == len(set(columns)) == len(pairs) > 1
+    if not (distinct and all(len(pair) == 2 for pair in pairs) and all(names) and all(columns)):
+        raise bad_option(
+            "--label-probabilities",
+            f"must name a column for each of at least two classes, as in a=p_a,b=p_b, got {given!r}.",
+        )
+    return dict(zip(names, columns, strict=True))
+
+
+def _labels_or_probabilities(
+    labelled: Batch, given: str | None
+) -> "tuple[np.ndarray | None, dict[Any, np.ndarray] | None]":
+    """Return the classes of rows, or else their probabilities by class, as the option says."""
+    import numpy as np
+
+    if given is None:
+        return tables.to_classes(labelled.labels), None
+    P, classes = np.array(labelled.labels), tables.to_classes(list(_probability_columns(given))).tolist()
+    return None, dict(zip(classes, P.T, strict=True))
+
+
 def _costs(
     model: "TextClassifier",
     texts: list[str],
-    y: "np.ndarray",
+    labels: "RowLabels",
     more: list[str],
     validation: "Validation | None",
     *,
@@ -253,8 +306,9 @@ def _costs(
     from dropglm.search.held_out import FOLDS
     from dropglm.text.training import rough_costs
 
-    _, counts = np.unique(y, return_counts=True)
-    stages = rough_costs(model, counts, sum(map(len, texts)), sum(map(len, more)))
+    _, counts = np.unique(labels.y, return_counts=True)
+    sizes, K = (sum(map(len, texts)), sum(map(len, more))), len(labels.classes)
+    stages = rough_costs(model, counts, *sizes, problems=K if K > 2 or labels.multilabel else 1)
     comparing = 2 * (FOLDS - 1) * sum(cost for _, cost in stages)  # of two methods, as if equally fast
     if validation is not None:
         stages.append(("Evaluating", files.PREDICTING * sum(map(len, validation.rows.texts))))
@@ -266,7 +320,7 @@ MOST_TRIED, MOST_TRIED_CHARACTERS = 1000, 500_000
 
 
 def _encoder_hint(
-    run: TrainRun, model: "TextClassifier", texts: list[str], y: "np.ndarray", of_rows: dict[str, Any]
+    run: TrainRun, model: "TextClassifier", texts: list[str], y: "np.ndarray | None", of_rows: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return what the installed encoder would bring, if it would: the scores of the labelled texts alone.
 
@@ -322,9 +376,11 @@ class Validation(NamedTuple):
 
 
 def _split(
-    labelled: Batch, y: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
+    labelled: Batch, y: "np.ndarray | None", numbers: "np.ndarray", groups: "np.ndarray | None", run: TrainRun
 ) -> "tuple[np.ndarray, Validation | None]":
     """Return which rows to train on and, if ``--validation`` is given, those to measure on.
+
+    Both have the same shares of the numbers, as far as possible.
 
     Texts of a group are either all trained on or all measured on; a group is drawn like its first text.
     """
@@ -332,7 +388,7 @@ def _split(
 
     from dropglm.search.held_out import group_numbers
 
-    rows, options = np.arange(len(y)), run.options
+    rows, options = np.arange(len(numbers)), run.options
     if options.validation is None:
         return rows, None
     try:
@@ -346,13 +402,18 @@ def _split(
             ) from None
         other = replace(run.table, path=options.validation, keep=(), format=None)
         read, without = read_labelled(other)
-        of_other = tables.to_classes(read.labels), row_weights(other, read), len(without.texts)
+        several = tables.has_lists([*read.labels, *labelled.labels])
+        of_other = (
+            tables.to_classes(read.labels, several=several),
+            row_weights(other, read),
+            len(without.texts),
+        )
         return rows, Validation(read, *of_other)
     if not 0.0 < fraction < 1.0:
         raise bad_option("--validation", "a fraction must be between 0 and 1.")
     unit_of = rows if groups is None else group_numbers(groups)
     units, first = np.unique(unit_of, return_index=True)
-    counts = Counter(y[first].tolist())
+    counts = Counter(numbers[first].tolist())
     n_held_out = math.ceil(fraction * len(units))
     n_train = len(units) - n_held_out
     stratified = min(counts.values()) > 1
@@ -367,8 +428,12 @@ def _split(
     from sklearn.model_selection import train_test_split
 
     drawn = train_test_split(
-        units, test_size=n_held_out, random_state=options.seed, stratify=y[first] if stratified else None
+        units,
+        test_size=n_held_out,
+        random_state=options.seed,
+        stratify=numbers[first] if stratified else None,
     )
+    assert y is not None
     ours, held_out = drawn if groups is None else (np.flatnonzero(np.isin(unit_of, some)) for some in drawn)
     measured = labelled.take(held_out.tolist())
     return ours, Validation(measured, y[held_out], row_weights(run.table, measured))
@@ -437,13 +502,12 @@ def _check_names(options: TrainOptions) -> None:
         check_name("--stop-words", options.stop_words, ("english",))
 
 
-def _check_scoring(scoring: str, y: "np.ndarray") -> None:
+def _check_scoring(scoring: str, labels: "np.ndarray") -> None:
     """Refuse a scorer that these labels do not suit, such as f1, which needs the labels 0 and 1."""
     import numpy as np
     from sklearn.dummy import DummyClassifier
     from sklearn.metrics import get_scorer
 
-    labels = np.unique(y)
     features = np.zeros((len(labels), 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about scores of so few rows
@@ -457,6 +521,8 @@ def _check_scoring(scoring: str, y: "np.ndarray") -> None:
 
 
 def _check_numbers(options: TrainOptions) -> None:
+    if options.precision is not None and not 0.0 < options.precision < 1.0:
+        raise bad_option("--precision", "must be between 0 and 1.")
     if any(not 0.0 <= rate < 1.0 for rate in options.dropout or ()):
         raise bad_option("--dropout", "must be in [0, 1).")
     if any(not 0.0 < weight < math.inf for weight in options.ngram_weight or ()):

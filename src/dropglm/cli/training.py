@@ -39,6 +39,15 @@ class TrainOptions:
         "-l",
         default="label",
     )
+    separator: str | None = TABLES.field(
+        "What separates several labels of a row, such as ';': a row may have any number of them, and the "
+        "separator alone means none of the labels. Lists in JSON Lines and Parquet need no separator.",
+        callback=options.check_separator,
+    )
+    label_probabilities: str | None = TABLES.field(
+        "Columns with the probabilities of the classes, in place of --label: a=p_a,b=p_b for the classes a "
+        "and b. Rows where all of them are empty are unlabelled texts."
+    )
     group: str | None = TABLES.field(
         "Column with groups of related texts, such as their author: texts of a group are held out together, "
         "by cross-validation and by --validation. Copies of a text always are."
@@ -145,6 +154,10 @@ class TrainOptions:
     naive_bayes: bool = TUNING.field(
         "Add naive Bayes' weights, as far as they help texts that were held out.", default=True
     )
+    precision: float | None = TUNING.field(
+        "If rows have several labels: the share of the predictions of each label that are expected to be "
+        "right, such as 0.9; by default, thresholds have the best F1."
+    )
     scoring: str = TUNING.field(
         "Score to maximise: the name of a scikit-learn scorer for classification.", default="neg_log_loss"
     )
@@ -225,6 +238,8 @@ class TrainRun:
     def save(self, model: Any) -> None:
         """Write a model with the names of the columns that it was trained with."""
         model.text_column_, model.label_column_ = self.table.text, self.table.label
+        if model.multilabel_:
+            model.label_separator_ = self.table.label_separator or options.LABEL_SEPARATOR
         begin_stage(f"Writing {self.options.out}")
         model.save(self.options.out)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import repeat
 from operator import add
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask.array as da
 import numpy as np
@@ -20,8 +20,10 @@ from dropglm.tables import (
     EmptyTableError,
     Table,
     TableError,
+    all_names,
     class_type,
     group_labels,
+    has_lists,
     no_labels,
     row_weights,
     to_classes,
@@ -177,10 +179,10 @@ def table_partitions(engine: Engine, files: Sequence[Table]) -> tuple[list[Any],
     kept = engine.keep(read_rows, [[k, part] for k, part in enumerate(parts)], None)
     if files[0].label is None:
         return kept, 0
-    names, n_missing = engine.total(names_of, kept, None, add_names)
+    names, n_missing, several = engine.total(names_of, kept, None, add_names)
     if not names and n_missing:
         raise no_labels(files[0])
-    return engine.keep(with_classes, kept, class_type(names)), n_missing
+    return engine.keep(with_classes, kept, (class_type(names), several)), n_missing
 
 
 def cut_file(file: Table, size: int) -> list[Table]:
@@ -201,19 +203,25 @@ def read_rows(numbered: list[Any], _: None) -> Rows:
     return Rows(number, texts, labels, weights, labeled=part.label is not None, groups=groups)
 
 
-def names_of(rows: Rows, _: None) -> tuple[frozenset[str], int]:
-    """Return the names of the classes in a partition, and the number of rows without one."""
-    return frozenset(rows.y) - {None}, rows.y.count(None)
+FoundNames: TypeAlias = tuple[frozenset[str], int, bool]
 
 
-def add_names(a: tuple[frozenset[str], int], b: tuple[frozenset[str], int]) -> tuple[frozenset[str], int]:
+def names_of(rows: Rows, _: None) -> FoundNames:
+    """Return the names of the classes in a partition, the number of rows without one, and whether a row may
+    have several.
+    """
+    return frozenset(all_names(rows.y)), rows.y.count(None), has_lists(rows.y)
+
+
+def add_names(a: FoundNames, b: FoundNames) -> FoundNames:
     """Return what two groups of partitions have."""
-    return a[0] | b[0], a[1] + b[1]
+    return a[0] | b[0], a[1] + b[1], a[2] or b[2]
 
 
-def with_classes(rows: Rows, kind: type) -> Rows:
-    """Return a partition with classes of the type that those of all partitions have."""
-    return rows._replace(y=to_classes(rows.y, kind))
+def with_classes(rows: Rows, found: tuple[type, bool]) -> Rows:
+    """Return a partition with classes of the type that those of all partitions have, or tuples of these."""
+    kind, several = found
+    return rows._replace(y=to_classes(rows.y, kind, several=several))
 
 
 def check_visible(file: Table) -> None:

@@ -30,7 +30,8 @@ class TextClassifier(DaskClassifier, DaskModel, text.TextClassifier):
     ngram_range, min_df, max_df, max_features, binary, sublinear_tf, use_idf, norm, idf_power, \
 ngram_weight, characters, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, \
 dropout, l2, discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, \
-class_weight, cv, scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.TextClassifier
+class_weight, cv, scoring, precision, tol, max_iter, n_jobs, device, random_state, verbose : as in \
+dropglm.TextClassifier
         ``n_jobs`` is the number of threads of the client, and workers use one thread per task.
     client : distributed.Client, default=None
         The client; None means Dask's default client.

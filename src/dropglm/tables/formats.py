@@ -212,13 +212,17 @@ def _good_json_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
         values = [text]
         if label_key is not None:
             label = record.get(label_key)
-            if isinstance(label, (list, dict)):
-                what = "which must be a string, a number, true or false"
-                raise lines.error(f"has {TYPE_NAMES[type(label)]} as its label, {what}")
+            among = label if table.lists and isinstance(label, list) else (label,)
+            for one in among:
+                if isinstance(one, (list, dict)):
+                    what = "which must be a string, a number, true or false"
+                    where = "as its label" if among is not label else "among its labels"
+                    raise lines.error(f"has {TYPE_NAMES[type(one)]} {where}, {what}")
             values.append(label)
         for name in table.others:
             values.append(as_string(record.get(name)))
-        if any(isinstance(value, str) and has_lone_surrogate(value) for value in values):
+        strings = values if label_key is None or not isinstance(values[1], list) else [*values, *values[1]]
+        if any(isinstance(value, str) and has_lone_surrogate(value) for value in strings):
             raise lines.error("contains half of a surrogate pair, which is not a character")
         yield tuple(values)
     if lines.row == 1:
@@ -389,23 +393,29 @@ def _check_parquet(stream: IO[bytes], name: str) -> None:
     stream.seek(0)
 
 
-def _as_strings(column: str, dtype: Any, table: "Table") -> Any:
-    """Return the expression that reads the column: as strings, or, for labels, with its type."""
+def _as_strings(column: str, dtype: Any, table: "Table", of_lists: Any = None) -> Any:
+    """Return the expression that reads the column: as strings, or, for labels, with its type.
+
+    ``of_lists`` are the values in its lists, if these have the type.
+    """
     pl = import_polars()
+    values = pl.col(column) if of_lists is None else of_lists
     is_string = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
     problem = ""
+    if column == table.label and table.lists and isinstance(dtype, pl.List) and of_lists is None:
+        return values.list.eval(_as_strings(column, dtype.inner, table, pl.element()))
     if column == table.text and not is_string:
         problem = "; texts must be strings"
     elif column == table.label and not is_string:
         if dtype.is_integer() or dtype.is_float() or dtype == pl.Boolean:
             # The digits that 32 bits hold: 0.1, not 0.10000000149011612.
-            return pl.col(column).cast(pl.String).cast(pl.Float64) if dtype == pl.Float32 else pl.col(column)
+            return values.cast(pl.String).cast(pl.Float64) if dtype == pl.Float32 else values
         problem = ", which is not valid for labels"
     elif dtype.is_nested() or dtype == pl.Binary:
         problem = ", which cannot be read as strings"
     if problem:
         raise TableError(f"{table.name}: column {column!r} has the type {dtype}{problem}.")
-    return pl.col(column).cast(pl.String)
+    return values.cast(pl.String)
 
 
 # All formats, and writing them.

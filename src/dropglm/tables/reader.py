@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # fits into 64 bits
 WHOLE = re.compile(r"-?0\.0|(-?[1-9][0-9]*)\.0")
 MAX_ROWS = 10_000  # of a batch
+ROUNDING = 1e-3  # of the sum of the probabilities of a row
 # In these, the bytes of delimiters, quotes and line ends mean nothing else.
 ONE_BYTE_CODECS = ("utf-8", "ascii", "iso8859", "cp125")
 
@@ -40,8 +41,9 @@ class Batch:
     ----------
     texts : sequence of str
         A list, or ``EncodedTexts`` where the format allows. None stands for an optional text that is missing.
-    labels : list of str
-        Names of their classes; empty if no labels were requested. None stands for a missing label.
+    labels : list of str, or of tuples
+        Names of their classes; empty if no labels were requested. None stands for a missing label. Where rows
+        have several labels, there is a tuple of names per row, and of probabilities, where these are read.
     others : dict of lists
         Further columns, as strings; values may be missing. Weights are numbers, 0 in rows without a label.
     rows : sequence of int
@@ -137,6 +139,13 @@ class Table:
         Column of texts: strings, none missing.
     label : str or None, default=None
         Column of labels. A label may be missing (``class_name``); it is then None.
+    lists : bool, default=False
+        Whether a row may have a list of labels, in JSON Lines and Parquet.
+    label_separator : str or None, default=None
+        What separates the labels of a row that are written as one string; None means that a string is one
+        label. See ``label_names``.
+    probabilities : tuple of str, default=()
+        Columns of the probabilities of the classes, in place of labels. A row where all are empty has none.
     keep : tuple of str, default=()
         Further columns, read as strings; values may be missing.
     weight : str or None, default=None
@@ -173,6 +182,9 @@ class Table:
     label: str | None = None
     keep: tuple[str, ...] = ()
     weight: str | None = None
+    lists: bool = False
+    label_separator: str | None = None
+    probabilities: tuple[str, ...] = ()
     optional_text: bool = False
     format: str | None = None
     encoding: str | None = None
@@ -188,7 +200,7 @@ class Table:
     @property
     def others(self) -> tuple[str, ...]:
         """Names of the columns beside texts and labels."""
-        return (*self.keep, *(() if self.weight is None else (self.weight,)))
+        return (*self.keep, *(() if self.weight is None else (self.weight,)), *self.probabilities)
 
     @property
     def name(self) -> str:
@@ -233,7 +245,7 @@ class Table:
         """Return all rows; the first bad one is raised."""
         texts: list[Any] = []
         labels: list[Any] = []
-        others: dict[str, list[Any]] = {name: [] for name in self.others}
+        others: dict[str, list[Any]] = {name: [] for name in self.others if name not in self.probabilities}
         for batch in self._selected(self._batches(1 << 24, MAX_ROWS, lenient=False), skip_bad=False, start=0):
             texts += batch.texts
             labels += batch.labels
@@ -457,13 +469,21 @@ class Table:
     ) -> Batch:
         """Return the rows with the names of their classes; those without a text, or a weight, are bad."""
         texts, rest = columns[0], iter(columns[1:])
-        labels = [] if self.label is None else [class_name(label) for label in next(rest)]
+        labels: list[Any] = []
+        if self.label is not None:
+            labels = [label_names(label, self.label_separator) for label in next(rest)]
         others: dict[str, list[Any]] = {
             name: list(column) for name, column in zip(self.others, rest, strict=True)
         }
         problems: dict[int, str] = {}
+        if self.lists:
+            gap = "has a list with an empty label; leave it out, since [] means none of the labels"
+            problems = {k: gap for k, label in enumerate(labels) if type(label) is tuple and "" in label}
+        if self.probabilities:
+            labels, problems = _probabilities({name: others.pop(name) for name in self.probabilities})
         if self.weight is not None:
-            others[self.weight], problems = _weights(others[self.weight], labels, self.weight)
+            others[self.weight], bad_weights = _weights(others[self.weight], labels, self.weight)
+            problems |= bad_weights
         if isinstance(texts, list) and None in texts and not self.optional_text:
             problem = f"has no text (null in {self.text!r})"
             problems |= {k: problem for k, text in enumerate(texts) if text is None}
@@ -484,15 +504,37 @@ def _weights(given: list[str | None], labels: list[Any], column: str) -> tuple[l
     for k, (value, label) in enumerate(zip(given, labels, strict=True)):
         if label is None:
             continue
-        try:
-            weights[k] = float(value or "")
-        except ValueError:
-            weights[k] = math.nan
+        weights[k] = _number(value)
         if value is None or not value.strip():
             problems[k] = f"has no weight (column {column!r} is empty)"
         elif not 0.0 <= weights[k] < math.inf:
             problems[k] = f"has the weight {value!r}, which is not a finite number of at least 0"
     return weights, problems
+
+
+def _probabilities(columns: dict[str, list[Any]]) -> tuple[list[Any], dict[int, str]]:
+    """Return the probabilities of the classes of each row, and what is wrong with some of them."""
+    labels: list[Any] = []
+    problems: dict[int, str] = {}
+    for k, given in enumerate(zip(*columns.values(), strict=True)):
+        if not any(value is not None and value.strip() for value in given):
+            labels.append(None)
+            continue
+        labels.append(tuple(_number(value) for value in given))
+        for name, value, p in zip(columns, given, labels[k], strict=True):
+            if not 0.0 <= p <= 1.0:
+                problems[k] = f"has {value or ''!r} in column {name!r}, which is not a number from 0 to 1"
+        if k not in problems and abs(sum(labels[k]) - 1.0) > ROUNDING:
+            problems[k] = f"has probabilities of the classes whose sum is {sum(labels[k]):.6g}, not 1"
+    return labels, problems
+
+
+def _number(value: str | None) -> float:
+    """Return the number that is written, or NaN."""
+    try:
+        return float(value or "")
+    except ValueError:
+        return math.nan
 
 
 def group_labels(table: Table, read: Batch) -> list[str] | None:
@@ -523,12 +565,14 @@ def row_weights(table: Table, read: Batch) -> list[float] | None:
 
 def no_labels(table: Table) -> TableError:
     """Return the error about a table in which no row has a label."""
-    if is_path(table.path):
-        replace(table, keep=(), weight=None).positions(
-            table.column_names()
-        )  # raises if no row of JSON Lines has the key
-    empty = f"{table.name}: no row has a label; the column {table.label!r} is empty."
-    return TableError(empty).about_missing(str(table.label))
+    if is_path(table.path) and table.found_format.name == "jsonl":
+        # An error if no row has the key.
+        replace(table, keep=(), weight=None).positions(table.column_names())
+    columns = table.probabilities or (table.label,)
+    which = "column" if len(columns) == 1 else "columns"
+    verb = "is" if len(columns) == 1 else "are"
+    empty = f"{table.name}: no row has a label; the {which} {listed(map(str, columns))} {verb} empty."
+    return TableError(empty).about_missing(str(columns[0]))
 
 
 def find_files(patterns: Iterable[str]) -> list[str]:
@@ -593,6 +637,44 @@ def class_name(label: Any) -> str | None:
     return whole[1] or "0" if whole else name if name.strip() else None
 
 
+def label_names(label: Any, separator: str | None = None) -> "str | tuple[str, ...] | None":
+    """Return the name of the class of a label, or a tuple of names if it is a list; None if it is missing.
+
+    With a separator, a string is a list as well: names with the separator between them, without blanks around
+    them. A separator alone means that the row has none of the labels, and so does an empty list. A name that
+    occurs twice counts once.
+
+    Examples
+    --------
+    >>> [label_names(label, ";") for label in ("b; a", "a", ";", " ", 1)]
+    [('b', 'a'), ('a',), (), None, ('1',)]
+    >>> [label_names(label) for label in (["b", 1.0, "b"], [], None, "b; a")]
+    [('b', '1'), (), None, 'b; a']
+    """
+    if isinstance(label, list):
+        return tuple(dict.fromkeys(class_names(label)))
+    return class_name(label) if separator is None else _split_names(label, separator)
+
+
+@lru_cache(1000, typed=True)
+def _split_names(label: Any, separator: str) -> tuple[str, ...] | None:
+    name = class_name(label)
+    if name is None:
+        return None
+    return tuple(dict.fromkeys(class_names(one.strip() for one in name.split(separator) if one.strip())))
+
+
+def joined_names(names: Iterable[Any], separator: str) -> str:
+    """Return labels as one string, which ``label_names`` reads.
+
+    Examples
+    --------
+    >>> joined_names(["b", "a"], ";"), joined_names([], ";")
+    ('b;a', ';')
+    """
+    return separator.join(class_names(names)) or separator
+
+
 def class_names(labels: Iterable[Any]) -> list[str]:
     """Return the names of the classes of labels, or of classes; that of a missing label is empty."""
     return [class_name(label) or "" for label in labels]
@@ -618,10 +700,13 @@ def class_type(names: Collection[str], *, fractions: bool = False) -> type:
     return float if fractions and all(map(_is_number, names)) else str
 
 
-def to_classes(names: Sequence[Any], kind: type | None = None) -> "np.ndarray":
+def to_classes(
+    names: Sequence[Any], kind: type | None = None, *, several: bool | None = None
+) -> "np.ndarray":
     """Return classes for names; ``kind`` is the ``class_type`` of all names, if these are some of them.
 
-    None stands for a missing name, and then for its class.
+    None stands for a missing name, and then for its class. If one of the names is a tuple, rows have several
+    labels, and there is a tuple of classes for each; ``several`` says so of the names of all rows.
 
     Examples
     --------
@@ -629,8 +714,17 @@ def to_classes(names: Sequence[Any], kind: type | None = None) -> "np.ndarray":
     array([1, 0, 1])
     >>> to_classes(["1", None])
     array([1, None], dtype=object)
+    >>> to_classes([("1", "0"), (), "1"])
+    array([(1, 0), (), (1,)], dtype=object)
     """
     import numpy as np
+
+    if has_lists(names) if several is None else several:
+        kind = kind or class_type(all_names(names))
+        class_of = {name: one for name in all_names(names) for one in to_classes([name], kind).tolist()}
+        classes = np.empty(len(names), object)
+        classes[:] = [None if row is None else tuple(class_of[one] for one in _names(row)) for row in names]
+        return classes
 
     if None in names:
         there = np.array([name is not None for name in names])
@@ -641,6 +735,26 @@ def to_classes(names: Sequence[Any], kind: type | None = None) -> "np.ndarray":
     if kind is bool:
         return np.array([name == "true" for name in names], np.bool_)
     return np.array(names, {int: np.int64, float: np.float64, str: object}[kind])
+
+
+def has_lists(names: Iterable[Any]) -> bool:
+    """Return whether rows have several labels: whether one of their names is a tuple."""
+    return any(isinstance(row, tuple) for row in names)
+
+
+def all_names(names: Iterable[Any]) -> set[str]:
+    """Return all names, of rows with a name, with several, or without one.
+
+    Examples
+    --------
+    >>> sorted(all_names(["b", ("a", "c"), None]))
+    ['a', 'b', 'c']
+    """
+    return {name for row in names if row is not None for name in _names(row)}
+
+
+def _names(row: Any) -> tuple[str, ...]:
+    return row if isinstance(row, tuple) else (row,)
 
 
 def _is_number(name: str) -> bool:

@@ -116,6 +116,10 @@ class TextClassifier(TextModel):
         groups that ``fit`` is given, joined with copies.
     scoring : str, callable or None, default="neg_log_loss"
         The score by which settings are chosen, as in ``LogisticRegressionCV``.
+    precision : float or None, default=None
+        If texts have any number of labels: the share of the predictions of each label that are expected to be
+        right. Its threshold is the smallest probability for which they are, on held-out texts. None means
+        thresholds with the best F1.
     tol : float, default=1e-4
         Relative norm of the gradient at which a fit stops.
     max_iter : int, default=200
@@ -225,6 +229,7 @@ class TextClassifier(TextModel):
     class_weight: Any = None
     cv: Any = None
     scoring: Any = "neg_log_loss"
+    precision: float | None = None
     tol: float = 1e-4
     max_iter: int = 200
     n_jobs: int | None = None

@@ -140,6 +140,7 @@ SEARCH = {
     "class_weight": none_or(either(TEXT, several(several(LABEL, 2, 2)))),
     "cv": none_or(whole()),
     "scoring": none_or(TEXT),
+    "precision": none_or(number(0.0, 1.0)),
     "tol": number(0.0),
     "max_iter": whole(),
     "random_state": none_or(whole()),
@@ -258,11 +259,11 @@ CHARACTERS = Record(
     },
     or_none=True,
 )
-COLUMNS = Record({"text": none_or(TEXT), "label": none_or(TEXT)})
+COLUMNS = Record({"text": none_or(TEXT), "label": none_or(TEXT), "separator": TEXT}, optional=("separator",))
 
 TEXT_CLASSIFIER = Record(
     {
-        "settings": Record(FEATURES | SELECTION | SEARCH),
+        "settings": Record(FEATURES | SELECTION | SEARCH, optional=("precision",)),
         "summary": SUMMARY,
         "classes": CLASSES,
         "multi_class": one_of("multinomial", "ovr", MULTILABEL),

@@ -324,6 +324,13 @@ class AnyTextModel:
         """Whether texts have any number of labels."""
         return bool(self._fitted_model().model._multilabel)
 
+    @property
+    def thresholds_(self) -> np.ndarray:
+        """Probabilities above which a text is given each of several labels."""
+        model = self._fitted_model().model
+        chosen: np.ndarray | None = model.thresholds_
+        return np.full(len(model.classes_), 0.5) if chosen is None else chosen
+
     def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Predict the probability of each class.
 
@@ -452,6 +459,8 @@ class FittedTextModel(AnyTextModel):
         Settings of the classifier, with which it would be fitted again.
     text_column_, label_column_ : str or None
         The columns of the table that the model was trained on; None if they are not known.
+    label_separator_ : str or None
+        What separates several labels of a text in tables; None if it is not known.
     embedder : callable, object with a method ``encode``, str or None
         What computes embeddings.
     n_jobs, verbose : int
@@ -469,6 +478,7 @@ class FittedTextModel(AnyTextModel):
     settings: dict[str, Any] = field(default_factory=dict)
     text_column_: str | None = None
     label_column_: str | None = None
+    label_separator_: str | None = None
     embedder: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -577,7 +587,8 @@ class FittedTextModel(AnyTextModel):
         }
 
     def _columns(self) -> dict[str, str | None]:
-        return {"text": self.text_column_, "label": self.label_column_}
+        separator = {} if self.label_separator_ is None else {"separator": self.label_separator_}
+        return {"text": self.text_column_, "label": self.label_column_, **separator}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -608,6 +619,7 @@ class FittedTextModel(AnyTextModel):
 
     def _with_columns(self, state: dict[str, Any]) -> Self:
         self.text_column_, self.label_column_ = state["columns"]["text"], state["columns"]["label"]
+        self.label_separator_ = state["columns"].get("separator")
         return self
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
+from dropglm.places.labels import as_rows, has_several
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.labels import find_class_numbers, not_a_class
 
@@ -46,8 +47,29 @@ class ClassMetrics:
     texts: int
 
 
+class AnyMetrics:
+    """What the metrics of one and of several labels per text have in common."""
+
+    unknown_labels: int
+    by_class: list[ClassMetrics]
+    classes: list[Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields in plain types, for JSON."""
+        return asdict(self)  # type: ignore[call-overload]
+
+    def unknown_line(self) -> str:
+        """Return how many labels are not classes of the model, and how these are counted."""
+        n, example = self.unknown_labels, self.by_class[len(self.classes)].label
+        labels = f"{n:,} label{' is not a class' if n == 1 else 's are not classes'}"
+        return (
+            f"{labels} of the model, such as {example!r}: counted as wrong, left out of log loss and "
+            "calibration"
+        )
+
+
 @dataclass(frozen=True)
-class Metrics:
+class Metrics(AnyMetrics):
     """Metrics of a model on texts with labels.
 
     With weights, every count is a sum of weights, and every mean a weighted one, except the numbers of texts.
@@ -99,10 +121,6 @@ class Metrics:
     calibration: list[dict[str, float]]
     weighted: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields in plain types, for JSON."""
-        return asdict(self)
-
     def line(self) -> str:
         """Return the main metrics on one line."""
         return (
@@ -112,21 +130,87 @@ class Metrics:
             f"{f'; {self.unknown_line()}' if self.unknown_labels else ''}"
         )
 
-    def unknown_line(self) -> str:
-        """Return how many labels are not classes of the model, and how these are counted."""
-        n, example = self.unknown_labels, self.by_class[len(self.classes)].label
-        labels = f"{n:,} label{' is not a class' if n == 1 else 's are not classes'}"
+
+@dataclass(frozen=True)
+class MultilabelMetrics(AnyMetrics):
+    """Metrics of a model on texts that have any number of labels.
+
+    With weights, every count is a sum of weights, and every mean a weighted one, except the numbers of texts.
+    A label that is not a class of the model counts as one that was not predicted, and is left out of log loss
+    and of calibration.
+
+    Attributes
+    ----------
+    texts : int
+        Number of texts.
+    unknown_labels : int
+        Number of labels, over all texts, that are not classes of the model.
+    micro_precision, micro_recall, micro_f1 : float
+        Of all labels of all texts together.
+    macro_f1 : float
+        Mean F1 of the labels, each with the same weight; labels that were neither given nor predicted are
+        left out.
+    subset_accuracy, standard_error : float
+        Share of the texts of which all labels are right, and its standard error.
+    log_loss : float
+        Mean, over texts and labels, of the negative logarithm of the probability of what is true.
+    calibration_error : float
+        As the function ``calibration_error``, of each text and label: the share of the texts that have the
+        label in comparison with its mean probability.
+    by_class : list of ClassMetrics
+        Precision, recall and F1 of each label, then of each that is not a class of the model.
+    classes : list
+        The labels, in the order of the columns of the probabilities.
+    calibration : list of dict
+        As in ``Metrics``, with an entry for each text and label ("texts"), and the share of these in which
+        the text has the label ("right").
+    weighted : bool
+        Whether the texts have weights.
+    """
+
+    texts: int
+    unknown_labels: int
+    micro_precision: float
+    micro_recall: float
+    micro_f1: float
+    macro_f1: float
+    subset_accuracy: float
+    standard_error: float
+    log_loss: float
+    calibration_error: float
+    by_class: list[ClassMetrics]
+    classes: list[Any]
+    calibration: list[dict[str, float]]
+    weighted: bool = False
+
+    def line(self) -> str:
+        """Return the main metrics on one line."""
         return (
-            f"{labels} of the model, such as {example!r}: counted as wrong, left out of log loss and "
-            "calibration"
+            f"micro F1 {self.micro_f1:.4f}, macro F1 {self.macro_f1:.4f}, all labels right "
+            f"{self.subset_accuracy:.4f} ± {self.standard_error:.4f}, log loss {self.log_loss:.4f}, "
+            f"calibration error {self.calibration_error:.4f} on {self.texts:,} texts"
+            f"{', weighted' if self.weighted else ''}"
+            f"{f'; {self.unknown_line()}' if self.unknown_labels else ''}"
         )
 
 
 def compute_metrics(
     model: AnyTextModel, X: Sequence[str], y: np.ndarray, embeddings: Any = None, sample_weight: Any = None
-) -> Metrics:
+) -> Metrics | MultilabelMetrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
-    return metrics_from_probabilities(y, model.predict_proba(X, embeddings), model.classes_, sample_weight)
+    return metrics_of(model, y, model.predict_proba(X, embeddings), sample_weight)
+
+
+def metrics_of(
+    model: AnyTextModel, y: Any, probabilities: np.ndarray, sample_weight: Any = None
+) -> Metrics | MultilabelMetrics:
+    """Compute the metrics of the probabilities that a model has predicted."""
+    if model.multilabel_:
+        thresholds = model.thresholds_
+        return multilabel_metrics(y, probabilities, model.classes_, thresholds, sample_weight)
+    if has_several(y):
+        raise InputError("the texts have several labels each, but the model predicts one.")
+    return metrics_from_probabilities(y, probabilities, model.classes_, sample_weight)
 
 
 def metrics_from_probabilities(
@@ -204,6 +288,100 @@ def metrics_from_probabilities(
     )
 
 
+def multilabel_metrics(
+    y: Any, probabilities: Any, classes: Any, thresholds: Any = 0.5, sample_weight: Any = None
+) -> MultilabelMetrics:
+    """Compute the metrics of predicted probabilities of texts that have any number of labels.
+
+    Parameters
+    ----------
+    y : lists of labels, or indicator matrix of shape (n, K)
+        The true labels.
+    probabilities : array-like of shape (n, K)
+        The predicted probabilities.
+    classes : array-like of shape (K,)
+        The labels, in the order of the columns.
+    thresholds : float or array-like of shape (K,), default=0.5
+        A label is predicted if its probability is above.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the texts.
+
+    Returns
+    -------
+    MultilabelMetrics
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.2], [0.6, 0.7], [0.1, 0.3]]
+    >>> found = multilabel_metrics([["a"], ["b"], []], p, ["a", "b"])
+    >>> print(round(found.micro_f1, 2), found.subset_accuracy, found.by_class[1])
+    0.8 0.6666666666666666 ClassMetrics(label='b', precision=1.0, recall=1.0, f1=1.0, texts=1)
+    """
+    labels, p = np.asarray(classes).tolist(), np.asarray(probabilities, np.float64)
+    Y, strangers = given_labels(y, labels)
+    n, K = Y.shape
+    if p.shape != (n, K):
+        raise InputError(f"probabilities must have shape ({n}, {K}), got {p.shape}.")
+    w = checks.weights(sample_weight, n, rows="the table")
+    checks.some_weight(w)
+    predicted = p > np.asarray(thresholds)
+    right, given, totals = w @ (Y & predicted), w @ Y, w @ predicted
+    by_class = _by_class(labels, given, right, totals, Y.sum(axis=0))
+    unknown = Counter(label for _, label in strangers).most_common()
+    by_class += [ClassMetrics(label, None, 0.0, 0.0, count) for label, count in unknown]
+    rows_of_strangers = np.array([row for row, _ in strangers], np.intp)
+    n_right, n_given = right.sum(), given.sum() + w[rows_of_strangers].sum()
+    hits = (predicted == Y).all(axis=1)
+    hits[rows_of_strangers] = False
+    f1 = [one.f1 for one in by_class if one.f1 is not None]
+    smallest = np.finfo(np.float64).eps
+    losses = -np.log(np.clip(np.where(Y, p, 1.0 - p), smallest, 1.0)).mean(axis=1)
+    pairs = p.ravel(), Y.ravel(), np.repeat(w, K)
+    away = pairs[2] * (pairs[0] - pairs[1])
+    return MultilabelMetrics(
+        texts=n,
+        unknown_labels=len(strangers),
+        micro_precision=_ratio(n_right, totals.sum()) or 0.0,
+        micro_recall=_ratio(n_right, n_given) or 0.0,
+        micro_f1=_ratio(2 * n_right, n_given + totals.sum()) or 0.0,
+        macro_f1=float(np.mean(f1)) if f1 else 0.0,
+        subset_accuracy=float(np.average(hits, weights=w)),
+        standard_error=standard_error(hits, w),
+        log_loss=float(np.average(losses, weights=w)),
+        calibration_error=float(np.abs(np.bincount(_bins(pairs[0], ERROR_BINS), away)).sum() / w.sum() / K),
+        by_class=by_class,
+        classes=labels,
+        calibration=_calibration(*pairs, TABLE_BINS),
+        weighted=sample_weight is not None,
+    )
+
+
+def given_labels(y: Any, classes: list[Any]) -> tuple[np.ndarray, list[tuple[int, Any]]]:
+    """Return which texts have which labels, and the labels that are not classes, with their rows.
+
+    Examples
+    --------
+    >>> given_labels([["b", "c"], []], ["a", "b"])
+    (array([[False,  True],
+           [False, False]]), [(0, 'c')])
+    """
+    given = as_rows(y)
+    if given.ndim == 2:
+        return given.astype(np.bool_), []
+    lists = [row if isinstance(row, tuple) else (row,) for row in given.tolist()]
+    rows, values = np.repeat(np.arange(len(lists)), list(map(len, lists))), [x for row in lists for x in row]
+    numbers = find_class_numbers(values, classes)
+    if values and (numbers < 0).all():
+        raise not_a_class(values, numbers, classes)
+    Y = np.zeros((len(lists), len(classes)), np.bool_)
+    Y[rows[numbers >= 0], numbers[numbers >= 0]] = True
+    return Y, [(int(rows[k]), values[k]) for k in np.flatnonzero(numbers < 0)]
+
+
+def _ratio(count: float, total: float) -> float | None:
+    return float(count / total) if total else None
+
+
 def _sums(numbers: np.ndarray, w: np.ndarray, length: int) -> np.ndarray:
     """Return the sum of the weights of each number, of the type of the weights."""
     return np.bincount(numbers, w, length).astype(w.dtype)
@@ -272,15 +450,12 @@ def log_losses(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def _by_class(
     labels: list[Any], given: np.ndarray, right: np.ndarray, predicted: np.ndarray, counts: np.ndarray
 ) -> list[ClassMetrics]:
-    def ratio(count: float, total: float) -> float | None:
-        return float(count / total) if total else None
-
     return [
         ClassMetrics(
             label,
-            ratio(right[k], predicted[k]),
-            ratio(right[k], given[k]),
-            ratio(2 * right[k], given[k] + predicted[k]),
+            _ratio(right[k], predicted[k]),
+            _ratio(right[k], given[k]),
+            _ratio(2 * right[k], given[k] + predicted[k]),
             int(counts[k]),
         )
         for k, label in enumerate(labels)
@@ -311,6 +486,9 @@ def _calibration(
 class Disagreement(NamedTuple):
     """A text whose predicted class differs from its label.
 
+    Of several labels, one that differs: with the name of the label if the text has it, or is predicted to,
+    and with "not" before the name otherwise.
+
     Attributes
     ----------
     row : int
@@ -339,11 +517,14 @@ def confident_mistakes(
 ) -> list[Disagreement]:
     """List the texts whose predicted class differs from their label, the most confident predictions first.
 
+    If texts have any number of labels, they are listed in the order of ``suspicious_labels``: a rare label is
+    always improbable, so its probability is compared with that of the other texts that have it.
+
     Parameters
     ----------
     X : sequence of str of length n
         Texts.
-    y : array-like of shape (n,)
+    y : array-like of shape (n,), or several labels per text
         Their labels. One that is not among the classes differs from every prediction.
     probabilities : array-like of shape (n, K)
         Predicted probabilities. Rows with NaN are left out.
@@ -367,6 +548,10 @@ def confident_mistakes(
     >>> [mistake.text for mistake in confident_mistakes(["one", "two", "three"], "bbb", p, "ab")]
     ['three']
     """
+    if has_several(y):
+        each = _EachLabel.of(X, y, probabilities, classes)
+        found = np.nonzero(each.own < 0.5)
+        return each.listed(found, each.relative(found), k)
     checked = _LabelCheck.of(X, y, probabilities, classes)
     wrong = checked.predicted != checked.truth
     return checked.listed(wrong, -checked.probability, k)
@@ -384,11 +569,14 @@ def suspicious_labels(
     probabilities are too high or too low, and to classes that are hard to predict. Predictions that are right
     no more often than the most frequent class is say nothing about labels: then the list is empty.
 
+    If texts have any number of labels, all of this is done for one label after the other, whose two classes
+    are the texts that have it and those that do not.
+
     Parameters
     ----------
     X : sequence of str of length n
         Texts.
-    y : array-like of shape (n,)
+    y : array-like of shape (n,), or several labels per text
         Their labels.
     probabilities : array-like of shape (n, K)
         Probabilities that models predict for texts they were not trained on, such as ``cv_probabilities_`` of
@@ -423,6 +611,8 @@ def suspicious_labels(
     ...     print(found.text, found.label, found.predicted, found.probability)
     what a bore good bad 0.9
     """
+    if has_several(y):
+        return _EachLabel.of(X, y, probabilities, classes).suspicious(k)
     checked = _LabelCheck.of(X, y, probabilities, classes)
     if not checked.is_useful:
         return []
@@ -507,3 +697,66 @@ class _LabelCheck(NamedTuple):
             )
             for row in rows[np.argsort(key[rows], kind="stable")][:k].tolist()
         ]
+
+
+class _EachLabel(NamedTuple):
+    """Texts with any number of labels, and predictions; the arrays have one entry per text and label."""
+
+    X: Sequence[str]
+    labels: list[Any]
+    Y: np.ndarray  # whether a text has a label
+    own: np.ndarray  # the probability of what Y says; NaN if there is no prediction
+
+    @classmethod
+    def of(cls, X: Sequence[str], y: Any, probabilities: Any, classes: Any) -> Self:
+        """Check the shapes."""
+        labels, p = np.asarray(list(classes)).tolist(), np.asarray(probabilities, np.float64)
+        Y, _ = given_labels(y, labels)
+        if p.shape != Y.shape or len(Y) != len(X):
+            raise InputError(
+                f"probabilities must have shape ({len(X)}, {len(labels)}), and y labels of {len(X)} texts, "
+                f"got {p.shape} and {len(Y)}."
+            )
+        return cls(X, labels, Y, np.where(Y, p, 1.0 - p))
+
+    def suspicious(self, k: int | None) -> list[Disagreement]:
+        """Return what ``suspicious_labels`` does."""
+        known = ~np.isnan(self.own[:, 0])
+        n_with = self.Y[known].sum(axis=0)
+        useful = (self.own[known] > 0.5).sum(axis=0) > np.maximum(n_with, known.sum() - n_with)
+        found = np.nonzero(useful & (self.own < 0.5))
+        usual_of_other = self.usual()[1 - self.Y[found], found[1]]
+        count = int(np.count_nonzero(1.0 - self.own[found] >= usual_of_other))
+        return self.listed(found, self.relative(found), count if k is None else min(k, count))
+
+    def usual(self) -> np.ndarray:
+        """Return the mean probability of what Y says, of the texts without and with each label; (2, K)."""
+        known = ~np.isnan(self.own[:, 0])
+        Y, own = self.Y[known], self.own[known]
+        n_with, with_label = Y.sum(axis=0), np.where(Y, own, 0.0).sum(axis=0)
+        counts = np.array([len(Y) - n_with, n_with])
+        sums = np.array([own.sum(axis=0) - with_label, with_label])
+        return np.where(counts, sums / np.maximum(counts, 1), np.inf)
+
+    def relative(self, found: Any) -> np.ndarray:
+        """Return the probability of what Y says in some rows and columns, divided by the usual one."""
+        usual = self.usual()[self.Y[found].astype(np.intp), found[1]]
+        return self.own[found] / np.maximum(usual, np.finfo(np.float64).tiny)
+
+    def listed(self, found: Any, key: np.ndarray, k: int | None) -> list[Disagreement]:
+        """Return those of some rows and columns, those with the smallest key first."""
+        order = np.argsort(key, kind="stable")[:k]
+        return [
+            Disagreement(
+                row,
+                self.X[row],
+                self._name(column, has=self.Y[row, column]),
+                self._name(column, has=not self.Y[row, column]),
+                float(1.0 - self.own[row, column]),
+                float(self.own[row, column]),
+            )
+            for row, column in zip(found[0][order].tolist(), found[1][order].tolist(), strict=True)
+        ]
+
+    def _name(self, column: int, *, has: bool) -> Any:
+        return self.labels[column] if has else f"not {self.labels[column]}"

@@ -35,6 +35,8 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
     text_column_, label_column_ : str or None
         The columns of the table that the model was trained on; None if they are not known. ``fit`` leaves
         them unchanged; the command line sets them, and model files hold them.
+    label_separator_ : str or None
+        What separates several labels of a text in tables; None if it is not known.
 
     See Also
     --------
@@ -57,6 +59,7 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
     embedder: Any = None
     text_column_: str | None = None
     label_column_: str | None = None
+    label_separator_: str | None = None
 
     @abstractmethod
     def _current_model(self) -> FittedTextModel:
@@ -86,6 +89,7 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         fitted: FittedTextModel = copy(self._fitted)
         fitted.n_jobs, fitted.verbose, fitted.embedder = self.n_jobs, self.verbose, self.embedder
         fitted.text_column_, fitted.label_column_ = self.text_column_, self.label_column_
+        fitted.label_separator_ = self.label_separator_
         return fitted
 
     @property
@@ -161,6 +165,7 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         """Return an estimator with a fitted model that comes from a file, and its columns."""
         classifier = cls._of(fitted)
         classifier.text_column_, classifier.label_column_ = fitted.text_column_, fitted.label_column_
+        classifier.label_separator_ = fitted.label_separator_
         return classifier
 
     def to_sklearn(self) -> Any:

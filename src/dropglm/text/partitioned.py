@@ -144,6 +144,7 @@ class TextsInPartitions(TrainingTexts):
         labels = RowLabels.of(
             classifier, _joined([part.y for part in known]), sum(len(part.y) for part in known)
         )
+        self.multilabel = labels.multilabel
         self.class_counts = labels.counts()
         self.groups = _groups_of(known, labels, join_copies=draws_folds(classifier))
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])

@@ -37,7 +37,7 @@ from dropglm.search.blend import PRIORS, Combination
 from dropglm.search.held_out import FOLDS, group_numbers, repeats_of
 from dropglm.search.scoring import check_scorer_name, standard_error, wilson_interval
 from dropglm.search.search import SURVIVING, Search, is_grid
-from dropglm.search.thresholds import f1_thresholds, micro_f1
+from dropglm.search.thresholds import f1_thresholds, micro_f1, precision_thresholds
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
     EmbeddingBlocks,
@@ -97,11 +97,19 @@ SMALLEST = 100_000  # characters that take as long as the part of a fit that doe
 
 
 def rough_costs(
-    classifier: Any, class_counts: np.ndarray, characters: int, unlabeled_characters: int = 0
+    classifier: Any,
+    class_counts: np.ndarray,
+    characters: int,
+    unlabeled_characters: int = 0,
+    *,
+    problems: int | None = None,
 ) -> list[tuple[str, float]]:
-    """Return the stages of a fit and roughly how many seconds each takes, to estimate the time left."""
+    """Return the stages of a fit and roughly how many seconds each takes, to estimate the time left.
+
+    ``problems`` is the number of labels, if texts have several; the counts are those of their rarest ones.
+    """
     n, K = class_counts.sum(), len(class_counts)
-    problems = K if K > 2 else 1
+    problems = problems or (K if K > 2 else 1)
     every, size = characters + unlabeled_characters, (characters + SMALLEST) * problems
     counting = [("Counting n-grams", COUNTING * every), ("Selecting n-grams", SELECTING * every)]
     weighting, final = ("Weighting n-grams", WEIGHTING * every), ("Final fit", FINAL_FIT * size)
@@ -218,6 +226,11 @@ def check_text_settings(classifier: Any) -> None:
             raise InputTypeError(
                 f"{name} of a text classifier is that of the n-grams; do not give a PerBlock."
             )
+    precision = classifier.precision
+    if precision is not None and not (isinstance(precision, Real) and 0.0 < float(precision) < 1.0):
+        raise InputError(f"precision must be between 0 and 1, or None, got {precision!r}.")
+    if precision is not None and not classifier.tune:
+        raise InputError("precision needs tune=True: its thresholds come from texts that are held out.")
     for name in ("n_latent", "rounds"):
         checks.whole_number(getattr(classifier, name), name)
         checks.not_negative(getattr(classifier, name), name)
@@ -234,6 +247,8 @@ class TrainingTexts(ABC):
         Number of texts of each class.
     n_labeled : int
         Number of texts with labels.
+    multilabel : bool
+        Whether texts have any number of labels.
     n_unlabeled : int
         Number of texts without labels.
     embeddings : EmbeddingBlocks or None
@@ -243,6 +258,7 @@ class TrainingTexts(ABC):
     """
 
     class_counts: Counter[Any]
+    multilabel: bool
     n_unlabeled: int
     embeddings: EmbeddingBlocks | None
     groups: TextGroups
@@ -335,6 +351,7 @@ class TextsInMemory(TrainingTexts):
                 sample_weight = np.append(weights[:n], guests.factor * weights[n:])
         self.texts, self.n_unlabeled = [*X, *X_unlabeled], len(X) + len(X_unlabeled) - self.n
         self.sample_weight = sample_weight
+        self.multilabel = self.labels.multilabel
         self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups, self.labels.guests)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
@@ -477,11 +494,13 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     features that are clearly worse with the first weight are not tried with the others; on IMDB with all
     labels this saves a fifth of the whole time.
     """
+    if classifier.precision is not None and not texts.multilabel:
+        raise InputError("precision is for texts with several labels, but y has one label per text.")
     warn_about_classes(texts.class_counts)
     _warn_if_not_tuned(classifier, texts.groups.class_sizes)
     words = _best_attempt(classifier, texts)
     characters = _attempt_characters(classifier, texts, words) if uses_characters(classifier, texts) else None
-    return _finish(words, characters, texts)
+    return _finish(words, characters, texts, classifier.precision)
 
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
@@ -582,7 +601,9 @@ def _of_first_block(value: Any) -> Any:
     return value.values[0] if isinstance(value, PerBlock) else value
 
 
-def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) -> FittedTextModel:
+def _finish(
+    words: Attempt, characters: Attempt | None, texts: TrainingTexts, precision: float | None
+) -> FittedTextModel:
     """Fit the chosen settings to all texts, and combine the models of words and characters."""
     vectorizer, estimator, rows, prior, searched, embedded = words
     begin_stage("Final fit")
@@ -614,18 +635,22 @@ def _finish(words: Attempt, characters: Attempt | None, texts: TrainingTexts) ->
         embedding=embedding,
         unlabeled_effect=effect_of(search, words) if search and texts.n_unlabeled else None,
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
-        several_labels=several_labels(model, rows, search),
+        several_labels=several_labels(model, rows, search, precision),
     )
     return FittedTextModel(vectorizer, model, search, summary, head, with_characters)
 
 
 def several_labels(
-    model: LogisticRegression, rows: TrainingRows, search: LogisticRegressionCV | None
+    model: LogisticRegression,
+    rows: TrainingRows,
+    search: LogisticRegressionCV | None,
+    precision: float | None = None,
 ) -> dict[str, Any] | None:
     """Choose the thresholds of several labels, and return the field ``several_labels`` of a summary.
 
-    The thresholds follow from the probabilities of held-out texts, not from their labels, so the F1 of these
-    texts is not too good because of the choice.
+    They are those with the best F1 or, if a precision is given, those at which it is expected. They follow
+    from the probabilities of held-out texts, not from their labels, so the F1 of these texts is not too good
+    because of the choice.
     """
     data = rows.data
     if not data.multilabel:
@@ -634,7 +659,7 @@ def several_labels(
     if search is not None:
         held_out = ~np.isnan(search.cv_probabilities_[:, 0])
         P = search.cv_probabilities_[held_out]
-        model.thresholds_ = f1_thresholds(P)
+        model.thresholds_ = f1_thresholds(P) if precision is None else precision_thresholds(P, precision)
         f1 = micro_f1(Y[held_out], model.thresholds_ < P)
     return {"texts": len(Y), "without": int((~Y.any(axis=1)).sum()), "micro_f1": f1}
 
