@@ -7,7 +7,7 @@ import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -38,13 +38,14 @@ if TYPE_CHECKING:
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
     *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
-    *("group", "embeddings", "embeddings_unlabeled", "embedder"),
+    *("group", "embeddings", "embeddings_unlabeled", "embedder", "second_label"),
     *("min_df", "max_df", "max_features", "analyzer", "characters", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
     *("latent", "rounds", "ngram_weight", "device", "dask", "precision"),
 }
 SEVERAL_LABELS = {"separator", "label_probabilities"}  # or probabilities of them
 NOT_WITH_DASK = {
+    "second_label",
     *("validation", "suspicious", "suspicious_out", "baseline"),
     *("embeddings", "embeddings_unlabeled", "device", "label_probabilities"),
 }
@@ -76,7 +77,7 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         options.tables[0],
         options.text,
         None if classes else options.label,
-        keep=() if options.group is None else (options.group,),
+        keep=(*([] if options.group is None else [options.group]), *(options.second_label or ())),
         weight=options.weight,
         lists=not options.online,
         label_separator=options.separator,
@@ -126,6 +127,15 @@ def _train(run: TrainRun) -> None:
         run.refuse({"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
         if options.validation is None:
             run.refuse({"group"}, "needs the folds of the tuning, or --validation; drop --no-tune.")
+    if options.second_label:
+        if not options.tune or options.label_probabilities or options.separator or options.group:
+            why = "needs --tune and one label per row, and cannot be used with --group."
+            raise bad_option("--second-label", why)
+        for name in options.second_label:
+            if name in (table.text, table.label, table.weight):
+                raise bad_option(
+                    "--second-label", f"{name!r} is the column with the texts, labels or weights."
+                )
     if options.suspicious_out is not None:
         files.check_output_table(options.suspicious_out, None, option="--suspicious-out")
     _check_names(options)
@@ -157,7 +167,8 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
     labelled, without = read_labelled(table)
-    texts, groups, weights = labelled.texts, group_labels(table, labelled), row_weights(table, labelled)
+    groups = None if options.group is None else group_labels(table, labelled)
+    texts, weights = labelled.texts, row_weights(table, labelled)
     y, soft = _labels_or_probabilities(labelled, options.label_probabilities)
     several = soft is None and tables.has_lists(labelled.labels)
     if not several:
@@ -209,7 +220,11 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     begin = time.perf_counter()
     with naming_table(table.name):
         run.stages.plan(_costs(model, texts, numbers, more, validation, baseline=options.baseline))
-        model.fit(texts, y, X_unlabeled=more or None, **of_texts, **of_rows, label_probabilities=soft)
+        if options.second_label:
+            second = _second_labels(options.second_label, labelled, rows, without, numbers.classes)
+            model.fit(**_with_second_labels(texts, y, without.texts, more, of_texts, of_rows), **second)
+        else:
+            model.fit(texts, y, X_unlabeled=more or None, **of_texts, **of_rows, label_probabilities=soft)
     fit_seconds = time.perf_counter() - begin
     measures = None
     if validation is not None:
@@ -289,6 +304,44 @@ def _labels_or_probabilities(
         return tables.to_classes(labelled.labels), None
     P, classes = np.array(labelled.labels), tables.to_classes(list(_probability_columns(given))).tolist()
     return None, dict(zip(classes, P.T, strict=True))
+
+
+def _second_labels(
+    columns: list[str], labelled: Batch, rows: "np.ndarray", without: Batch, classes: "np.ndarray"
+) -> dict[str, Any]:
+    """Return the second-hand labels of the rows that are trained on, then of those without a label."""
+    by_name = {tables.class_name(label): label for label in classes.tolist()}
+    found = {}
+    for column in columns:
+        own, others = labelled.others[column], without.others[column]
+        names = [name.strip() if name else None for name in [*(own[row] for row in rows), *others]]
+        found[column] = [by_name.get(name, name) if name else None for name in names]
+    return {"second_labels": found}
+
+
+def _with_second_labels(
+    texts: list[str],
+    y: Any,
+    without: Sequence[str],
+    more: list[str],
+    of_texts: dict[str, Any],
+    of_rows: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the arguments of a fit in which the rows without a label are among those with one."""
+    weights, E, F = of_rows["sample_weight"], of_texts["embeddings"], of_texts["embeddings_unlabeled"]
+    m = len(without)
+    if E is not None and m:
+        import numpy as np
+
+        E, F = np.vstack([E, F[:m]]), F[m:] if len(F) > m else None
+    return {
+        "X": [*texts, *without],
+        "y": [*y.tolist(), *[None] * m],
+        "X_unlabeled": more[m:] or None,
+        "sample_weight": None if weights is None else [*weights, *[1.0] * m],
+        "embeddings": E,
+        "embeddings_unlabeled": F,
+    }
 
 
 def _costs(

@@ -48,6 +48,10 @@ class TrainOptions:
         "Columns with the probabilities of the classes, in place of --label: a=p_a,b=p_b for the classes a "
         "and b. Rows where all of them are empty are unlabelled texts."
     )
+    second_label: list[str] | None = TABLES.field(
+        "Column with labels that may be wrong, of rules, a language model or another annotator, for rows "
+        "without a label; may be repeated. Held-out rows with a label decide how far they count."
+    )
     group: str | None = TABLES.field(
         "Column with groups of related texts, such as their author: texts of a group are held out together, "
         "by cross-validation and by --validation. Copies of a text always are."

@@ -170,6 +170,8 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
         losses.append(-np.log(np.maximum(held_out[~np.isnan(held_out)], np.finfo(float).tiny)))
     best = best_factor(losses)
     fitted = fits[best]
+    assert fitted.search is not None
+    fitted.search._set_fitted(cv_probabilities_=fitted.search.cv_probabilities_[: len(y)])
     fitted.summary = fitted.summary.with_second_hand(
         {
             "sources": list(sources),
