@@ -20,7 +20,10 @@ PAGES = Path(__file__).parent.parent / "docs" / "reference" / "api"
 # A name belongs to the first module of this list that exports it.
 MODULES = [
     "dropglm",
-    *(f"dropglm.{name}" for name in ("text", "labelling", "exports", "plots", "baselines", "dask")),
+    *(
+        f"dropglm.{name}"
+        for name in ("text", "sequences", "labelling", "exports", "plots", "baselines", "dask")
+    ),
     *(f"dropglm.{name}" for name in ("places.partitions", "datasets", "linear")),
     *(f"dropglm.core.{name}" for name in ("latent", "families", "noise", "penalties", "online")),
 ]

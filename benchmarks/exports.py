@@ -26,6 +26,7 @@ from benchmarks.text import read
 from benchmarks.unicode_texts import random_texts
 from dropglm import TextClassifier
 from dropglm.exports import write_json, write_onnx, write_sklearn
+from dropglm.places.labels import indicators_of
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.sklearn_pipeline import sklearn_pipeline
 
@@ -63,7 +64,9 @@ const reader = new Model(JSON.parse(fs.readFileSync(model, "utf8")));
 const given = JSON.parse(fs.readFileSync(texts, "utf8"));
 const start = performance.now();
 const found = given.map((text) => reader.probabilities(text).map((pair) => pair[1]));
-fs.writeFileSync(out, JSON.stringify([found, performance.now() - start]));
+const time = performance.now() - start;
+const labels = reader.thresholds ? given.map((text) => reader.labels(text)) : null;
+fs.writeFileSync(out, JSON.stringify([found, time, labels]));
 """
 
 
@@ -84,7 +87,8 @@ def in_sklearn(model: AnyTextModel, folder: Path) -> Scorer:
     pipeline = skops.io.load(folder / "pipeline.skops")
 
     def score(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        return _numbers(model, pipeline.predict(texts)), pipeline.predict_proba(texts)
+        p, thresholds = pipeline.predict_proba(texts), getattr(pipeline["model"], "thresholds_", None)
+        return (_numbers(model, pipeline.predict(texts)) if thresholds is None else p > thresholds), p
 
     return Scorer(score, pipeline.predict_proba)
 
@@ -115,6 +119,8 @@ def in_python(model: AnyTextModel, folder: Path) -> Scorer:
 
     def score(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
         p = np.array([list(reader.probabilities(text).values()) for text in texts])
+        if "thresholds" in reader.file:
+            return indicators_of([reader.labels(text) for text in texts], model.classes_), p
         return p.argmax(axis=1), p
 
     return Scorer.of(score)
@@ -130,9 +136,9 @@ def in_node(model: AnyTextModel, folder: Path) -> Scorer:
         paths = [str(folder / name) for name in ("model.json", "texts.json", "found.json")]
         command = ["node", "--max-old-space-size=8192", "--input-type=module", "--eval", code, *paths]
         subprocess.run(command, check=True)
-        found, _ = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+        found, _, labels = json.loads((folder / "found.json").read_text(encoding="utf-8"))
         p = np.array(found)
-        return p.argmax(axis=1), p
+        return (p.argmax(axis=1) if labels is None else indicators_of(labels, model.classes_)), p
 
     return Scorer.of(score)
 
@@ -171,6 +177,8 @@ EXPORTS: dict[str, Callable[[AnyTextModel, Path], Scorer]] = {
 
 
 def _numbers(model: AnyTextModel, labels: np.ndarray) -> np.ndarray:
+    if model.multilabel_:
+        return indicators_of(labels, model.classes_)
     return np.searchsorted(model.classes_, labels)
 
 

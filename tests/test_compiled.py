@@ -67,6 +67,17 @@ PROGRAMS = {
 from dropglm import OnlineTextClassifier
 OnlineTextClassifier().partial_fit(texts, y, classes=np.unique(y)).predict(texts)
 """,
+    "sequences": """
+from dropglm import SequenceTagger
+rng = np.random.default_rng(0)
+words = [[str(word) for word in rng.integers(0, 50, rng.integers(1, 9))] for _ in range(30)]
+tags = [[word[0] for word in sentence] for sentence in words]
+values = [[{word: 0.3} for word in sentence] for sentence in words]
+for sentences in (words, values):
+    model = SequenceTagger(n_jobs=2).fit(sentences, tags, X_unlabeled=sentences)
+    model.predict(sentences)
+    model.explain(sentences[0])
+""",
     "texts": DOCSTRINGS
     + """
 from dropglm import TextClassifier, load_model
@@ -118,6 +129,7 @@ TextClassifier(n_jobs=2).fit(texts[:50], y[:50], X_unlabeled=[text[:100] for tex
 
 def test_commands_compile_nothing(tmp_path):
     start = f"{START}\nsys.argv[0] = 'dropglm'\nfrom dropglm.cli import main\nmain()"
+    (tmp_path / "sentences.txt").write_text("Ulm B-LOC\nis O\n\nNear O\nBonn B-LOC\n")
     for arguments, given in (
         ("data export docstrings", ""),
         ("train docstrings.csv --unlabeled docstrings_unlabeled.csv --out a.skops", ""),
@@ -125,6 +137,8 @@ def test_commands_compile_nothing(tmp_path):
         ("predict a.skops", "Split the string.\n"),
         ("predict b.skops docstrings.csv", ""),
         ("evaluate a.skops docstrings.csv", ""),
+        ("tag train sentences.txt --model c.skops", ""),
+        ("tag evaluate c.skops sentences.txt", ""),
     ):
         command = [sys.executable, "-c", start, *arguments.split()]
         done = subprocess.run(

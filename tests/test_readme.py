@@ -181,7 +181,7 @@ def test_the_blocks_of_the_page_on_online_learning_run():
     assert printed.split()[-1] == "good"
 
 
-@pytest.mark.parametrize("title", ["Counts of several parts", "Embeddings"])
+@pytest.mark.parametrize("title", ["Counts of several parts", "Explanations of several labels", "Embeddings"])
 def test_an_example_of_the_page_on_texts_prints_what_stands_below_it(title):
     page = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
     section = page.partition(f"# {title}\n")[2]

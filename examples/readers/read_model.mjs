@@ -10,7 +10,7 @@ const columns = (part) => new Map(part.vocabulary.map((ngram, j) => [ngram, j]))
 
 export class Model {
   constructor(file) {
-    if (file.format !== "dropglm text classifier" || file.version !== 1)
+    if (file.format !== "dropglm text classifier" || ![1, 2].includes(file.version))
       throw new Error("This is not a model of this format.");
     Object.assign(this, file, { column: columns(file), stopWords: new Set(file.stop_words) });
     const { word, single, shortest } = file.tokens;
@@ -60,9 +60,15 @@ export class Model {
   // Pairs of a class and its probability.
   probabilities(text) {
     let eta = this.predictors(text);
+    if (this.link === "independent_logistic")  // several labels, each with a probability of its own
+      return this.classes.map((name, k) => [name, (1 + Math.tanh(eta[k] / 2)) / 2]);
     if (this.link === "logistic") eta = [0, eta[0]];
     else if (this.link === "normalized_logistic") eta = eta.map((e) => Math.min(e, 0) - Math.log1p(Math.exp(-Math.abs(e))));
     const weights = eta.map((e) => Math.exp(e - Math.max(...eta))), total = weights.reduce((a, b) => a + b);
     return this.classes.map((name, k) => [name, weights[k] / total]);
+  }
+
+  labels(text) {  // those of several labels that the text is given
+    return this.probabilities(text).filter(([, p], k) => p > this.thresholds[k]).map(([name]) => name);
   }
 }

@@ -13,12 +13,12 @@ NORM = {"l1": lambda *x: sum(map(abs, x)), "l2": math.hypot, None: lambda *x: 1}
 
 
 class Model:
-    """A text classifier; ``probabilities(text)`` maps each class to its probability."""
+    """A text classifier; ``probabilities(text)`` maps each class or label to its probability."""
 
     def __init__(self, path):
         with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
             self.file = m = json.load(file)
-        if (m.get("format"), m.get("version")) != ("dropglm text classifier", 1):
+        if m.get("format") != "dropglm text classifier" or m.get("version") not in (1, 2):
             raise ValueError(f"{path} is not a model of this format.")
         for part in filter(None, (m, m["characters"])):
             part["column"] = {ngram: j for j, ngram in enumerate(part["vocabulary"])}
@@ -42,11 +42,17 @@ class Model:
 
     def probabilities(self, text):
         eta = self.predictors(text)
+        if self.file["link"] == "independent_logistic":  # several labels, each with a probability of its own
+            return {k: (1 + math.tanh(e / 2)) / 2 for k, e in zip(self.file["classes"], eta, strict=True)}
         eta = [0.0, *eta] if self.file["link"] == "logistic" else eta
         if self.file["link"] == "normalized_logistic":  # ln p = -ln(1 + exp(-eta)), without overflow
             eta = [min(e, 0.0) - math.log1p(math.exp(-abs(e))) for e in eta]
         weights = [math.exp(e - max(eta)) for e in eta]
         return {name: w / sum(weights) for name, w in zip(self.file["classes"], weights, strict=True)}
+
+    def labels(self, text):  # those of several labels that the text is given
+        p, least = self.probabilities(text), self.file["thresholds"]
+        return [name for name, t in zip(p, least, strict=True) if p[name] > t]
 
 
 def _predictors(part, sequences, blank):  # what n-grams, runs of the sequences, add to each class

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PoissonRegressor,
     )
     from dropglm.search import LogisticRegressionCV
+    from dropglm.sequences import SequenceTagger
     from dropglm.text import (
         NgramHasher,
         NgramVectorizer,
@@ -41,6 +42,7 @@ __all__ = [
     "OnlineTextClassifier",
     "PerBlock",
     "PoissonRegressor",
+    "SequenceTagger",
     "TextClassifier",
     "__version__",
     "load_dataset",
@@ -71,6 +73,7 @@ _find, __dir__ = lazy_names(
         "places": (),
         "plots": (),
         "search": ("LogisticRegressionCV",),
+        "sequences": ("SequenceTagger",),
         "text": (
             "NgramHasher",
             "NgramVectorizer",

@@ -142,6 +142,19 @@ def use_other_settings() -> None:
             OnlineLogisticRegression(rule).fit(X, labels(X.shape[0], 2))
 
 
+def tag_sentences() -> None:
+    """Fit taggers to names and to numbers, with and without unlabelled sentences; predict."""
+    from dropglm import SequenceTagger
+
+    words = [text.split() for text in texts(20)]
+    tags = [[word[-1] for word in sentence] for sentence in words]
+    values = [[{word: 0.5} for word in sentence] for sentence in words]
+    for sentences in (words, values):
+        model = SequenceTagger(max_iter=6, n_jobs=2).fit(sentences, tags, X_unlabeled=sentences)
+        model.predict(sentences)
+        model.predict_marginals(sentences)
+
+
 def label_texts() -> None:
     """Fit models to the first labels of a pool of texts, choose more, and look for suspicious labels."""
     from dropglm.labelling.pool import TextPool, choose_texts, look_for_suspicious
@@ -216,6 +229,7 @@ JOBS: dict[str, Callable[[], None]] = {
         fit_partitions,
         fit_other_models,
         label_texts,
+        tag_sentences,
         read_table,
         help_with_loop,
         fit_on_gpu,

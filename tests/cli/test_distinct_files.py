@@ -17,7 +17,7 @@ from dropglm.cli.files import file_parameters
 from dropglm.cli.options import File
 from tests.cli.command import dropglm, run, texts, write_csv
 
-GROUPS = {(): app, ("data",): app.registered_groups[0].typer_instance}
+GROUPS = {(): app} | {(group.name,): group.typer_instance for group in app.registered_groups}
 COMMANDS = {
     (*group, info.name or info.callback.__name__): info.callback
     for group, commands in GROUPS.items()

@@ -7,6 +7,7 @@ import pytest
 
 from dropglm import TextClassifier
 from tests.cli.command import BAD, dropglm
+from tests.text.synthetic import texts_with_labels
 
 TEXT = "a lovely <b>story</b>, dull & <i> with zyzzyva"
 
@@ -104,3 +105,16 @@ def test_many_classes_are_listed_in_a_table(tmp_path):
     for name in names:
         assert f'<td class="word">{name}</td>' in html
     assert "16 others" in html
+
+
+def test_a_class_of_several_labels_is_explained(tmp_path):
+    texts, labels = texts_with_labels(60)
+    TextClassifier(tune=False).fit(texts, labels).save(tmp_path / "m.skops")
+    given = "lovely fun great film", "--class", "bad"
+    out = dropglm("explain", "m.skops", *given, cwd=tmp_path)
+    assert "log odds of bad, given above +0.00" in out
+    assert re.search(r"labels +good \d\.\d\d", out)
+    result = json.loads(dropglm("explain", "m.skops", *given, "--json", cwd=tmp_path))["texts"][0]
+    assert (result["label"], result["labels"], result["threshold"]) == ("bad", ["good"], 0.5)
+    out = dropglm("explain", "m.skops", "a", "--class", "dab", cwd=tmp_path, code=2)
+    assert "class 'dab' is unknown; known: 'bad', 'good'," in out

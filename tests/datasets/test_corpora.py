@@ -159,12 +159,17 @@ def test_every_data_set_loads(name):
     data = load_dataset(name, download=False)
     rows = data.X if data.texts is None else data.texts
     assert rows.shape[0] == len(data.y) > 0
+    known = DATASETS[name].rows
+    if known is not None:
+        parts = (data.y, data.unlabeled, data.y_test, data.y_validation)
+        assert sum(len(part) for part in parts if part is not None) == known
+    if isinstance(data.y[0], list):
+        assert {tag for tags in (*data.y, *data.y_test) for tag in tags} == set(data.class_names)
+        for sentences, tags in ((data.texts, data.y), (data.texts_test, data.y_test)):
+            assert list(map(len, sentences)) == list(map(len, tags))
+        return
     names = data.class_names if data.y.dtype.kind == "U" else range(len(data.class_names))
     assert set(data.y) == set(names)
     if data.y_test is not None:
         assert len(data.texts_test) == len(data.y_test)
         assert set(data.y_test) == set(names)
-    known = DATASETS[name].rows
-    if known is not None:
-        parts = (data.y, data.unlabeled, data.y_test)
-        assert sum(len(part) for part in parts if part is not None) == known

@@ -43,6 +43,15 @@ def with_characters(K, **settings):
     return model
 
 
+LABELS = [
+    [name for name, k in (("zwei", 2), ("drei", 3), ("fünf", 5)) if len(text) % k == 0] for text in TEXTS
+]
+
+
+def several_labels(labels, **settings):
+    return TextClassifier(**{"cv": 2, "l2": 0.1} | settings).fit(TEXTS, labels)
+
+
 MODELS = {
     "two classes": lambda: with_characters(2, ngram_range=(1, 3)),
     "characters of three classes": lambda: with_characters(3),
@@ -67,6 +76,11 @@ MODELS = {
         ngram_weight=1.0,
     ).fit(TEXTS, [len(text) % 3 for text in TEXTS]),
     "one class against the rest": online,
+    "several labels": lambda: several_labels(LABELS),
+    "several labels and fixed settings": lambda: several_labels(LABELS, tune=False),
+    "two labels in an indicator matrix": lambda: several_labels(
+        [[k in labels for k in ("zwei", "drei")] for labels in LABELS], characters=None
+    ),
 }
 
 

@@ -42,6 +42,17 @@ def test_a_classifier_of_scikit_learn_predicts_the_same(model, K, dtype):
         assert_allclose(theirs.predict_proba(given), model.predict_proba(given), atol=1e-6)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_several_labels_become_one_model_per_label(K):
+    Y = (np.arange(60)[:, None] % np.arange(2, 2 + K) == 0).astype(int)
+    model, rows = LogisticRegression(dropout=0.3).fit(X, Y), rng.normal(size=(20, 8))
+    theirs = model.to_sklearn()
+    assert theirs.multilabel_
+    assert_array_equal(theirs.predict(rows), model.predict(rows))
+    assert_allclose(theirs.predict_proba(rows), model.predict_proba(rows), atol=1e-12)
+    assert_allclose(theirs.decision_function(rows), model.decision_function(rows))
+
+
 @pytest.mark.parametrize("model", [LinearRegression(dropout=0.1), PoissonRegressor(l2=0.1)])
 def test_a_regressor_of_scikit_learn_predicts_the_same(model):
     model.fit(X, rng.poisson(2.0, 60))

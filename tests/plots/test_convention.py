@@ -25,6 +25,7 @@ from dropglm.plots import (
     ProgressiveCurvesDisplay,
     RidgeContoursDisplay,
 )
+from tests.text.synthetic import texts_with_labels
 
 TEXTS = ["a fine film", "a bad film", "fine", "bad"]
 
@@ -236,3 +237,16 @@ def test_ngram_weights_of_an_online_text_classifier():
     model = OnlineTextClassifier(ngram_range=(1, 1), bits=8).fit(TEXTS * 5, [1, 0, 1, 0] * 5)
     display = NgramWeightsDisplay.from_estimator(model, 1, 2)
     assert set(display.ngrams) == {entry.ngram for entry in model.top_features(2)[1]}
+
+
+def test_models_of_several_labels_have_the_same_displays():
+    texts, lists = texts_with_labels(60)
+    X = np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts], float)
+    model = LogisticRegression().fit(X, lists)
+    drawn = ConvergenceDisplay.from_estimator(model)
+    assert [line.get_label() for line in drawn.lines_[0]] == model.classes_.tolist()
+    search = LogisticRegressionCV(dropout=(0.2, 0.5), l2=(0.1, 1.0), cv=2).fit(X, lists)
+    assert CVSurfaceDisplay.from_estimator(search).ax_ is not None
+    classifier = TextClassifier((1, 1), tune=False).fit(texts, lists)
+    shown = NgramWeightsDisplay.from_estimator(classifier, "good", 2)
+    assert sorted(shown.ngrams) == sorted(entry.ngram for entry in classifier.top_features(2)["good"])

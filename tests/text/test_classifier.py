@@ -218,7 +218,7 @@ def test_texts_are_called_X_in_every_method(fitted):
     for name in ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"):
         assert next(iter(inspect.signature(getattr(fitted, name)).parameters)) == "X"
     names = ["X", "y", "sample_weight", "X_unlabeled", "embeddings", "embeddings_unlabeled", "groups"]
-    names.append("label_probabilities")
+    names += ["label_probabilities", "second_labels"]
     assert list(inspect.signature(fitted.fit).parameters) == names
 
 

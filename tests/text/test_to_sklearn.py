@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from dropglm import NgramVectorizer, OnlineTextClassifier, TextClassifier
+from dropglm.text.fitted_model import as_labels
 from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS, Preprocessor
 
 WORDS = [
@@ -137,3 +138,27 @@ def test_odd_characters_are_odd():
     """Some are lost if an editor normalises the file."""
     assert len(set(ODD)) == len(ODD)
     assert len([character for character in ODD if re.fullmatch(r"\s", character)]) > 15
+
+
+SEVERAL = [["b"] * (len(text) % 2) + ["a"] * (len(text) % 3 == 0) + ["c"] for text in TEXTS]
+
+
+@pytest.mark.parametrize("settings", [{"tune": False}, {"cv": 2, "l2": 0.1}], ids=["fixed", "tuned"])
+@pytest.mark.parametrize("names", ["abc", "ab"], ids=["three labels", "two labels"])
+def test_several_labels_become_a_one_versus_rest_classifier_of_labels(settings, names):
+    labels = [[name for name in own if name in names] for own in SEVERAL]
+    ours = TextClassifier(**settings).fit(TEXTS, labels)
+    theirs = pickle.loads(pickle.dumps(ours.to_sklearn()))
+    assert theirs["model"].multilabel_
+    assert_array_equal(theirs.classes_, ours.classes_)
+    p = theirs.predict_proba(NEW)
+    assert_allclose(p, ours.predict_proba(NEW), atol=1e-6)
+    above = as_labels(p > theirs["model"].thresholds_, ours.classes_)
+    assert above.tolist() == ours.predict(NEW).tolist()
+    assert_array_equal(theirs.predict(NEW), p > 0.5)
+
+
+def test_a_single_label_has_no_counterpart_in_scikit_learn():
+    model = TextClassifier(tune=False).fit(TEXTS, [["b"] * (len(text) % 2) for text in TEXTS])
+    with pytest.raises(ValueError, match="no model of several labels that knows a single one"):
+        model.to_sklearn()

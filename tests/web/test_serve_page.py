@@ -8,6 +8,7 @@ from dropglm import TextClassifier
 from dropglm.web.application import application
 from dropglm.web.running import serving
 from dropglm.web.serving import TextService
+from tests.text.synthetic import texts_with_labels
 from tests.web.browser import needs_browser
 
 pytestmark = needs_browser
@@ -116,3 +117,17 @@ def test_it_says_when_the_server_is_gone(browser, model):
     type_text(browser, "a film")
     wait_for(browser, lambda: "does not answer" in text_of(browser, "error"))
     browser.get_log("browser")  # it has noted the refused connection
+
+
+def test_several_labels_are_shown_with_the_words_for_and_against_one(browser):
+    texts, labels = texts_with_labels(60)
+    model = TextClassifier(tune=False).fit(texts, labels)
+    with serving(application(TextService(model, "reviews").routes(), log=False)) as address:
+        browser.get(address)
+        wait_for(browser, lambda: text_of(browser, "classes") == "3 labels: bad, good, odd")
+        type_text(browser, "lovely great fun, but dull boring long")
+        wait_for(browser, lambda: text_of(browser, "label") == "bad, good")
+        assert "against" in text_of(browser, "side")
+        assert text_of(browser, "heading").endswith("which texts get above 50.0 %")
+        type_text(browser, "")
+        wait_for(browser, lambda: text_of(browser, "label") == "no label")

@@ -95,7 +95,7 @@ def test_odd_texts_are_answered(address, text):
         ({"text": "a"}, "did you mean 'texts'?"),
         ({"Texts": ["a"]}, "did you mean 'texts'?"),
         ({"texts": ["a"], "embedding": [[1.0]]}, "did you mean 'embeddings'?"),
-        ({"texts": ["a"], "x": 1}, "The name 'x' is unknown; known: 'embeddings', 'te"),
+        ({"texts": ["a"], "x": 1}, "The name 'x' is unknown; known: 'embeddings'"),
         ({"texts": ["a"], "\ud800": 1}, r"The name '\ud800' is unknown"),
         ({"texts": ["a"], "embeddings": [[1.0]]}, "without embeddings"),
     ],
@@ -215,7 +215,7 @@ def test_a_named_encoder_is_loaded_before_the_first_request(tmp_path, monkeypatc
 class Slow(FittedTextModel):
     """A model that takes a second for many texts."""
 
-    classes_ = np.array(["a", "b"])
+    classes_, multilabel_ = np.array(["a", "b"]), False
 
     def predict_proba(self, texts, E=None):
         if len(texts) > 100:

@@ -17,6 +17,7 @@ from dropglm.cli.label import label
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
 from dropglm.cli.serve import serve
+from dropglm.cli.tag import app as tag
 from dropglm.cli.train import train
 
 # Options of other programs, and ours that means the same.
@@ -60,6 +61,7 @@ app = typer.Typer(
 )
 for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce, compile):
     app.command()(distinct_files(command))
+app.add_typer(tag, name="tag")
 app.add_typer(data, name="data")
 
 

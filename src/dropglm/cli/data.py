@@ -77,6 +77,8 @@ def export(
     data = datasets.load_dataset(name)
     if data.texts is None:
         raise BadInputError(f"{name} has features, not texts; load it in Python with load_dataset({name!r}).")
+    if isinstance(data.y[0], list):
+        raise BadInputError(f"{name} has sentences with tags; load it in Python with load_dataset({name!r}).")
     stem, suffixes = first.name.partition(".")[0], first.name.partition(".")[2]
     parts: dict[Path, tuple[Any, Any]] = {first: (data.texts, data.y)}
     if data.unlabeled is not None:

@@ -20,8 +20,7 @@ def explain(
     top: Annotated[
         int,
         OUTPUT.option(
-            "Number of n-grams to show per class, and for either of the two classes that an "
-            "explanation of a text compares.",
+            "Number of n-grams to show per class, and for either side of an explanation of a text.",
             min=1,
         ),
     ] = 15,
@@ -29,6 +28,10 @@ def explain(
         Path | None,
         OUTPUT.option("Write a self-contained HTML page with figures to this file."),
         File.WRITTEN,
+    ] = None,
+    label: Annotated[
+        str | None,
+        MODEL.option("Class to explain; by default the most probable one of each text.", "--class"),
     ] = None,
     embeddings: Annotated[
         Path | None,
@@ -41,17 +44,24 @@ def explain(
 ) -> None:
     """Show the n-grams that favour each class and, for given texts, what tips the prediction.
 
-    The predicted class of a text is compared with the runner-up; positive contributions favour the first.
+    The predicted class of a text, or that of --class, is compared with the most probable other one; positive
+    contributions favour the first. If texts have several labels, contributions add up to the log odds of the
+    most probable one, or that of --class, which are compared with its threshold.
     """
     from dropglm.text.explanation import top_to_dict
 
     if html is not None:
         check_output(html, "--html")
     classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust)
+    if label is not None:
+        options.check_name("--class", label, map(str, classifier.classes_.tolist()))
     best = classifier.top_features(top)
     texts = texts or []
     E = rows.all(len(texts), "the command")
-    explained = {text: classifier.explain(text, None if E is None else E[k]) for k, text in enumerate(texts)}
+    explained = {
+        text: classifier.explain(text, None if E is None else E[k], label=label)
+        for k, text in enumerate(texts)
+    }
     if html is not None:
         from dropglm.cli.explanation_page import explanation_page
 
@@ -90,5 +100,7 @@ def _print_explanation(text: str, why: "Explanation", top: int) -> None:
         ("what tips the prediction", "contribution"),
         (row.cells() for row in why.outline(top)),
     )
-    if why.unknown:
-        terminal.print_pairs([("unknown", listed(why.unknown))])
+    pairs = [] if why.labels is None else [("labels", why.given())]
+    pairs += [("unknown", listed(why.unknown))] if why.unknown else []
+    if pairs:
+        terminal.print_pairs(pairs)

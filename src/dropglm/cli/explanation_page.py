@@ -65,9 +65,11 @@ def _contributions(why: Explanation, top: int) -> str:
     """Return the bars of the largest contributions, and how contributions add up."""
     sums = [[*row._replace(name=printable(row.name)).cells("\N{EM SPACE}")] for row in why.outline(0)]
     bars = NgramWeightsDisplay.from_explanation(why, top) if why.supporting or why.opposing else None
+    compared = f"for and against the label {why.label}"
+    if why.labels is None:
+        compared = f"that tip the prediction, the class {why.label} against the runner-up ({why.against})"
     caption = (
-        f"The n-grams that tip the prediction, the predicted class ({why.label}) against the runner-up "
-        f"({why.against}), the largest contributions first. N-grams with punctuation are left out."
+        f"The n-grams {compared}, the largest contributions first. N-grams with punctuation are left out."
     )
     bars_html = figure(printable(caption), [_figure_of(bars)]) if bars else ""
     return bars_html + ResultTable("How the contributions add up", ["", "contribution"], sums).html(3)
@@ -89,14 +91,15 @@ def _highlighted(model: FittedTextModel, text: str, why: Explanation) -> str:
             shown = f'<mark style="background:{colour}" title="{weight:+.3f}">{shown}</mark>'
         words.append(f"{before}{shown}")
     key = " ".join(
-        f'<mark style="background:{_tint(colour, 0.8)}">for {escape(printable(str(label)))}</mark>'
-        for colour, label in ((FOR, why.label), (AGAINST, why.against))
+        f'<mark style="background:{_tint(colour, 0.8)}">{escape(printable(side))}</mark>'
+        for colour, side in zip((FOR, AGAINST), why.sides, strict=True)
     )
     title = escape(printable(f"{why.label}, probability {why.probability:.2f}"))
     classes = ", ".join(f"{printable(name)}{NO_BREAK}{p:.2f}" for name, p in why.most_probable(SHOWN_CLASSES))
+    given = "" if why.labels is None else f"Labels: {escape(printable(why.given()))}. "
     note = ' <span class="text"><span class="unknown">unknown</span></span>' if unknown else ""
     return (
-        f"<h2>{title}</h2><p>Probabilities: {escape(classes)}</p>"
+        f"<h2>{title}</h2><p>{given}Probabilities: {escape(classes)}</p>"
         f'<p class="key">{key}{note}</p><p class="text">{"".join(words)}</p>'
     )
 

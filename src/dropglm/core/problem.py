@@ -113,6 +113,10 @@ class Problem:
         """Whether no row has the label, or every row; this happens to one of several labels only."""
         return self.family is Logistic and not 0.0 < self.mean_label[0] < 1.0
 
+    def certain_solution(self) -> "Solution":
+        """Return the solution of a problem without anything to learn."""
+        return Solution(*self.null_model(), Result.of(Status.CONVERGED, 0, [(0.0, 0.0, 0.0)]))
+
     @cached_property
     def labeled_l2_weights(self) -> np.ndarray:
         """Weights of l2, from the labelled rows alone; shape (d, K)."""
@@ -191,8 +195,7 @@ class Task(NamedTuple):
     def solve(self, solver: LBFGS) -> Solution:
         """Minimise the objective, unless there is nothing to learn."""
         if self.problem.is_certain:
-            beta, intercept = self.problem.null_model()
-            return Solution(beta, intercept, Result.of(Status.CONVERGED, 0, [(0.0, 0.0, 0.0)]))
+            return self.problem.certain_solution()
         return self.problem.solve_task(self, solver)
 
 

@@ -75,6 +75,7 @@ label_column_
         groups: Any = None,
         *,
         label_probabilities: Any = None,
+        second_labels: Any = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.
@@ -98,6 +99,8 @@ label_column_
         label_probabilities : None
             Not supported: pass each row once per class, with the probability of the class as its weight, in
             one group.
+        second_labels : None
+            Not supported, since it needs several fits.
         checkpoint : str or path, default=None
             A folder on the client for the state of the fit after each iteration, as for the linear
             estimators; only if nothing is tuned.
@@ -110,6 +113,8 @@ label_column_
         if embeddings is None and embeddings_unlabeled is not None:
             raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
         refuse_probabilities(label_probabilities)
+        if second_labels is not None:
+            raise InputError("second_labels is not supported on Dask; use TextClassifier in memory.")
         unlabeled = X_unlabeled, None, None, embeddings_unlabeled
         return self._fit_collections((X, y, sample_weight, embeddings), unlabeled, checkpoint, groups)
 

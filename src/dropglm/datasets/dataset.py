@@ -25,7 +25,7 @@ class Dataset:
     """A data set, with the same fields for every data set; a field that does not apply is None.
 
     Texts are NumPy arrays of strings (with dtype object), so that they can be indexed with an array of row
-    numbers.
+    numbers. In data sets for ``SequenceTagger``, texts are lists of tokens and labels lists of tags.
 
     Attributes
     ----------
@@ -48,6 +48,10 @@ class Dataset:
         Features of the official test set.
     y_test : ndarray of shape (m,) or None
         Labels of the official test set.
+    texts_validation : ndarray or None
+        Texts of the official validation set, to choose settings with.
+    y_validation : ndarray or None
+        Labels of the official validation set.
     groups : ndarray of shape (n,) or None
         Groups of the training rows: the official folds of ``imdb2k``, the groups of ``simulation``.
     description : str
@@ -79,6 +83,8 @@ class Dataset:
     texts_test: np.ndarray | None = None
     X_test: Any = None
     y_test: np.ndarray | None = None
+    texts_validation: np.ndarray | None = None
+    y_validation: np.ndarray | None = None
     groups: np.ndarray | None = None
     description: str = ""
     citation: str = ""

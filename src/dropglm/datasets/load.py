@@ -13,6 +13,7 @@ from dropglm.datasets import files
 from dropglm.datasets.corpora import ATHR, BBCRYPT, IMDB, IMDB2K, NEWSGROUPS, RT, SUBJ, XGRAPH
 from dropglm.datasets.dataset import Dataset, DatasetEntry
 from dropglm.datasets.docstrings import DOCSTRINGS
+from dropglm.datasets.sentences import CONLL2000, CONLL2002_ESP, CONLL2002_NED
 from dropglm.datasets.short_texts import BANKING77, CHNSENTI_ZH, EMOTION6, TWEETSENT_FR
 from dropglm.datasets.simulation import SIMULATION
 
@@ -22,6 +23,9 @@ DATASETS: dict[str, DatasetEntry] = {
     "banking77": BANKING77,
     "bbcrypt": BBCRYPT,
     "chnsenti_zh": CHNSENTI_ZH,
+    "conll2000": CONLL2000,
+    "conll2002_esp": CONLL2002_ESP,
+    "conll2002_ned": CONLL2002_NED,
     "docstrings": DOCSTRINGS,
     "emotion6": EMOTION6,
     "imdb": IMDB,

@@ -14,6 +14,7 @@ from dropglm.experiments.imdb import IMDB, IMDBCurves
 from dropglm.experiments.labelling import Labelling
 from dropglm.experiments.online import Online
 from dropglm.experiments.report import comparisons, list_experiments, report, require_matplotlib
+from dropglm.experiments.sequences import Sequences
 from dropglm.experiments.simulation import Simulation
 from dropglm.experiments.thirds import Thirds
 
@@ -30,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "few-labels": FewLabels(),
     "encoders": Encoders(),
     "labelling": Labelling(),
+    "sequences": Sequences(),
     "figure-a1": FigureA1(),
     "figure-a2": FigureA2(),
 }

@@ -10,7 +10,7 @@ from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 FEW_TEXTS = 30
 MOST_CLASSES = 50
 NGRAMS = 10
-SCORES = ("cross-validation", "unlabelled texts", "progressive")
+SCORES = ("cross-validation", "micro F1", "unlabelled texts", "progressive")
 # What no model file knows, and readers of a card want to know.
 QUESTIONS = (
     "where the texts come from, in which languages and from which time",
@@ -57,27 +57,35 @@ def _head(model: FittedTextModel, name: str) -> str:
     classes = [plain(label) for label in model.classes_[:MOST_CLASSES]]
     listed = ", ".join(classes) + (", …" if len(model.classes_) > MOST_CLASSES else "")
     characters = "" if model.characters is None else ", and of n-grams of characters within words"
+    task = "Gives a text any number of" if model.multilabel_ else "Assigns a text to one of"
     return (
-        f"# Model card: {plain(name)}\n\nAssigns a text to one of {len(model.classes_):,} classes: {listed}. "
+        f"# Model card: {plain(name)}\n\n{task} {len(model.classes_):,} {_classes(model)}: {listed}. "
         f"A linear model of the words and n-grams of a text{characters}, trained with dropglm."
     )
 
 
 def _data(model: FittedTextModel) -> str:
-    sizes, total = model.summary_.texts, sum(model.summary_.texts.values())
+    sizes, several = model.summary_.texts, getattr(model.summary_, "several_labels", None)
+    total = several["texts"] if several else sum(sizes.values())
     rows = [
         (plain(label), f"{n:,}", f"{n / max(total, 1):.1%}")
         for label, n in list(sizes.items())[:MOST_CLASSES]
     ]
     rows.append(("**all**", f"{total:,}", ""))
     lines = []
+    if several:
+        lines.append(f"Texts have any number of labels; {several['without']:,} have none.")
     if isinstance(model.summary_, Summary) and model.summary_.unlabeled:
         lines.append(f"{model.summary_.unlabeled:,} texts without labels were used as well.")
     if model.text_column_ and model.label_column_:
         text, label = plain(model.text_column_), plain(model.label_column_)
         lines.append(f"The columns of the training table were {text} (texts) and {label} (labels).")
     return "\n\n".join(
-        ["## Training data", _table(("class", "texts", "share"), rows), *filter(None, [" ".join(lines)])]
+        [
+            "## Training data",
+            _table((_class(model), "texts", "share"), rows),
+            *filter(None, [" ".join(lines)]),
+        ]
     )
 
 
@@ -100,6 +108,14 @@ def _settings(model: FittedTextModel) -> str:
             f"n-grams of {shortest} to {longest} characters within words, {summary.characters:,}{tags}"
         )
     settings = [(name, f"{value}") for name, value in summary.settings.items() if value is not None]
+    if model.multilabel_:
+        thresholds = model.model.thresholds_
+        if thresholds is None:
+            steps.append("a text is given the labels whose probability is above 0.5")
+        else:
+            pairs = zip(model.classes_[:MOST_CLASSES], thresholds, strict=False)
+            least = ", ".join(f"{plain(label)} {threshold:.2f}" for label, threshold in pairs)
+            steps.append(f"a text is given the labels whose probability is above their threshold: {least}")
     embedding = [f"embeddings: {lines['embeddings']}"] if "embeddings" in lines else []
     return "## Settings\n\n" + _items([*steps, *embedding]) + "\n\n" + _table(("setting", "value"), settings)
 
@@ -127,31 +143,38 @@ def _scores(model: FittedTextModel) -> str:
 def _learnt(model: FittedTextModel) -> str:
     top = list(model.top_features(NGRAMS).items())[:MOST_CLASSES]
     rows = [(plain(label), ", ".join(plain(entry.ngram) for entry in entries)) for label, entries in top]
-    return "## N-grams that favour each class\n\n" + _table(
-        ("class", "n-grams, the most important first"), rows
+    return f"## N-grams that favour each {_class(model)}\n\n" + _table(
+        (_class(model), "n-grams, the most important first"), rows
     )
 
 
 def _limits(model: FittedTextModel) -> str:
     summary = model.summary_
     limits = ["Every text gets one of the classes above, also one that belongs to none of them."]
+    if model.multilabel_:
+        limits = ["Texts are given the labels above only; others are not known to the model."]
     if model.head is None:
         p = model.predict_proba([""])[0]
         best = int(p.argmax())
         characters = "" if model.characters is None else " and have no n-gram of characters of it"
+        without = f"is assigned to {plain(model.classes_[best])}, with probability {p[best]:.2f}"
+        if model.multilabel_:
+            given = model.explain("").labels or ["no label"]
+            without = f"is given {', '.join(map(plain, given))}"
         limits.append(
-            f"Words that are in no n-gram of the model{characters} are ignored. A text without "
-            f"known words is assigned to {plain(model.classes_[best])}, with probability {p[best]:.2f}."
+            f"Words that are in no n-gram of the model{characters} are ignored. A text without known words "
+            f"{without}."
         )
     rare = [plain(label) for label, n in summary.texts.items() if n < FEW_TEXTS]
     if rare:
-        limits.append(
-            f"Classes with fewer than {FEW_TEXTS} training texts: {', '.join(rare[:MOST_CLASSES])}."
-        )
+        found = ", ".join(rare[:MOST_CLASSES])
+        limits.append(f"{_classes(model).capitalize()} with fewer than {FEW_TEXTS} training texts: {found}.")
     if isinstance(summary, Summary):
         calibrated = summary.settings.get("scale") is not None
         fitted = "were fitted to held-out texts of the training table" if calibrated else "are not calibrated"
-        limits.append(f"Probabilities {fitted}; where classes are more or less frequent, they are off.")
+        limits.append(
+            f"Probabilities {fitted}; where {_classes(model)} are more or less frequent, they are off."
+        )
         if not summary.converged:
             limits.append("The fit did not converge, so the coefficients are not final.")
     hashed = isinstance(model.vectorizer, HashedFeatures)
@@ -160,6 +183,14 @@ def _limits(model: FittedTextModel) -> str:
         f"The model file contains words of the training texts ({kept}); take care if these are private."
     )
     return "## Limits\n\n" + _items(limits)
+
+
+def _class(model: FittedTextModel) -> str:
+    return "label" if model.multilabel_ else "class"
+
+
+def _classes(model: FittedTextModel) -> str:
+    return "labels" if model.multilabel_ else "classes"
 
 
 def plain(value: object) -> str:

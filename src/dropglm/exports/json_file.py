@@ -19,7 +19,8 @@ from dropglm.exports.model_parts import (
 )
 from dropglm.text.fitted_model import AnyTextModel
 
-FORMAT, VERSION = "dropglm text classifier", 1
+# Version 2 has several labels per text, whose probabilities a reader of version 1 would scale to sum to 1.
+FORMAT, VERSION, SEVERAL_LABELS = "dropglm text classifier", 1, 2
 PART = 1 << 16  # numbers that are written at a time
 
 
@@ -63,9 +64,10 @@ def _json(parts: TextModelParts) -> Iterator[str]:
     """Yield the text of the file."""
     head = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if parts.thresholds is None else SEVERAL_LABELS,
         "classes": parts.classes,
         "link": parts.link,
+        **({} if parts.thresholds is None else {"thresholds": parts.thresholds.tolist()}),
         "normalization": "NFC",
         "lowercase": _lowercase() if parts.lowercase else None,
         "strip_html": parts.strip_html,

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm.base.errors import InputError
+from dropglm.core.predictions import MULTILABEL
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.ngrams.features import Vocabulary
@@ -24,7 +25,8 @@ from dropglm.text.ngrams.tokens import CASED, RUNS, Runs, characters
 
 SIGMA, FINAL_SIGMA = "Σ", "ς"
 Ranges = tuple[tuple[int, int], ...]
-LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}
+INDEPENDENT = "independent_logistic"
+LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic", MULTILABEL: INDEPENDENT}
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,11 @@ class TextModelParts:
     characters : NgramParts or None
         The n-grams of characters, within what is between white space; tags are not removed for them.
     intercept : ndarray of shape (K,)
-    link : {"logistic", "softmax", "normalized_logistic"}
+    link : {"logistic", "softmax", "normalized_logistic", "independent_logistic"}
         How predictors become probabilities; with "logistic", K is 1 and the predictor is that of the second
-        class.
+        class. With "independent_logistic", texts have several labels.
+    thresholds : ndarray of shape (K,) or None
+        The probabilities above which a text is given a label, if texts have several.
     """
 
     classes: list[Any]
@@ -101,6 +105,7 @@ class TextModelParts:
     characters: NgramParts | None
     intercept: np.ndarray
     link: str
+    thresholds: np.ndarray | None = None
 
     @classmethod
     def of(cls, model: AnyTextModel, target: str) -> Self:
@@ -124,7 +129,9 @@ class TextModelParts:
                 "without --online, or with --start-from and a model that was trained without."
             )
         runs = _runs(vectorizer, target)
-        coef, head = fitted._dense_coef(), whole.characters
+        coef, head, thresholds = fitted._dense_coef(), whole.characters, fitted.thresholds_
+        if fitted._multilabel and thresholds is None:
+            thresholds = np.full(len(coef), 0.5)
         return cls(
             classes=np.asarray(fitted.classes_).tolist(),
             lowercase=bool(vectorizer.lowercase),
@@ -134,7 +141,8 @@ class TextModelParts:
             words=NgramParts.of(vectorizer, coef),
             characters=None if head is None else NgramParts.of(head.vectorizer, head.coef),
             intercept=np.asarray(fitted.intercept_),
-            link="logistic" if len(coef) == 1 else LINKS[fitted.multi_class_],
+            link="logistic" if len(coef) == 1 and not fitted._multilabel else LINKS[fitted.multi_class_],
+            thresholds=thresholds,
         )
 
 

@@ -14,6 +14,7 @@ For n-grams of characters, words get a blank on each side, as in scikit-learn's 
 N-grams of the letters that cross words have two blanks in a row, so they are not in the vocabulary.
 """
 
+import json
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -22,6 +23,7 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.base.files import replacing
 from dropglm.base.imports import import_extra
+from dropglm.core.families import Logistic
 from dropglm.exports.model_parts import (
     FINAL_SIGMA,
     SIGMA,
@@ -49,9 +51,10 @@ def write_onnx(model: AnyTextModel, path: str | PathLike[str]) -> None:
     """Write a text model as ONNX, for onnxruntime.
 
     The input ``text`` is a tensor of n strings, the output ``label`` one of n classes, and ``probabilities``
-    one of n rows, in the order of ``classes_``. Texts must be in NFC, which ONNX cannot convert them to. The
-    file uses opset 20 and the operator ``Tokenizer``, which
-    is onnxruntime's own.
+    one of n rows, in the order of ``classes_``. If texts have several labels, ``label`` is a matrix of n rows
+    with 1 for the labels that a text is given and 0 for the others, and the metadata "classes" of the file
+    are their names in JSON. Texts must be in NFC, which ONNX cannot convert them to. The file uses opset 20
+    and the operator ``Tokenizer``, which is onnxruntime's own.
 
     Parameters
     ----------
@@ -157,22 +160,27 @@ def onnx_model(parts: TextModelParts) -> Any:
         spelling = Spelling.in_letters(parts.characters)
         eta = body.Add(eta, _predictors(body, _letters(body, text), parts.characters, spelling))
     _outputs(body, eta, parts)
+    own = [] if parts.thresholds is None else [len(parts.classes)]
     finished = body.finish(
         [("number", INT64, []), ("going", BOOL, [])],
-        [("still", BOOL, []), ("best", INT64, []), ("shares", FLOAT, [len(parts.classes)])],
+        [("still", BOOL, []), ("best", INT64, own), ("shares", FLOAT, [len(parts.classes)])],
     )
     graph.add(
         "Loop", graph.Squeeze(graph.Shape("text")), "", body=finished, outputs=["chosen", "probabilities"]
     )
     classes = np.array(parts.classes)
-    graph.add("Gather", classes, "chosen", outputs=["label"])
+    if parts.thresholds is None:
+        graph.add("Gather", classes, "chosen", outputs=["label"])
+    else:
+        graph.add("Identity", "chosen", outputs=["label"])
+    kind = LABELS[classes.dtype.kind] if parts.thresholds is None else INT64
     whole = graph.finish(
         [("text", STRING, ["n"])],
-        [("label", LABELS[classes.dtype.kind], ["n"]), ("probabilities", FLOAT, ["n", len(classes)])],
+        [("label", kind, ["n", *own]), ("probabilities", FLOAT, ["n", len(classes)])],
     )
     helper = graph.onnx.helper
     opsets = {"": OPSET, ML: ML_OPSET, MICROSOFT: 1}
-    return helper.make_model(
+    model = helper.make_model(
         whole,
         opset_imports=[helper.make_opsetid(*pair) for pair in opsets.items()],
         ir_version=IR_VERSION,
@@ -180,6 +188,9 @@ def onnx_model(parts: TextModelParts) -> Any:
         doc_string="Texts in (n strings); labels and probabilities out, in the order of the classes "
         f"{', '.join(map(str, parts.classes))}.",
     )
+    if parts.thresholds is not None:
+        helper.set_model_props(model, {"classes": json.dumps(parts.classes, ensure_ascii=False)})
+    return model
 
 
 def _with_end(graph: Graph, text: str, parts: TextModelParts) -> str:
@@ -371,14 +382,19 @@ def _columns(graph: Graph, tokens: str, spelling: Spelling) -> list[str]:
 
 
 def _outputs(graph: Graph, eta: str, parts: TextModelParts) -> None:
-    """Add nodes for the number of the best class, and for the probabilities."""
+    """Add nodes for the number of the best class, or 1 for each label given, and for the probabilities."""
     if parts.link == "logistic":
         shares = graph.Concat(graph.Sigmoid(graph.Neg(eta)), graph.Sigmoid(eta), axis=0)
         best = graph.Cast(graph.Greater(eta, np.array([0.0])), to=INT64)
+    elif parts.thresholds is not None:
+        shares = graph.Sigmoid(eta)
+        above = graph.Greater(eta, Logistic.natural_parameter(parts.thresholds.astype(np.float64)))
+        best = graph.Cast(above, to=INT64)
     else:
         best = graph.ArgMax(eta, axis=0, keepdims=0)
         shares = graph.Softmax(eta, axis=0) if parts.link == "softmax" else graph.Sigmoid(eta)
         shares = graph.Div(shares, graph.ReduceSum(shares))
-    graph.add("Reshape", best, np.array([], np.int64), outputs=["best"])
+    shape = np.array([] if parts.thresholds is None else [len(parts.classes)], np.int64)
+    graph.add("Reshape", best, shape, outputs=["best"])
     graph.add("Cast", shares, to=FLOAT, outputs=["shares"])
     graph.add("Identity", np.array(True), outputs=["still"])

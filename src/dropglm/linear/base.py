@@ -19,6 +19,7 @@ from dropglm.core.objective import Coefficients
 from dropglm.core.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
 from dropglm.core.problem import IterationCallback
 from dropglm.linear.validation import check_settings
+from dropglm.places.labels import indicators_of
 from dropglm.places.rows import TrainingData
 
 try:
@@ -55,7 +56,8 @@ class FitCallbacks:
         self.fit_task: Any = None
         self.problem_task: Any = None
         if getattr(estimator, "_skl_callbacks", None):
-            y = data.classes[data.y] if data.classes.size else data.y
+            y = data.classes[data.y] if data.classes.size and not data.multilabel else data.y
+            y = data.memberships.astype(np.intp) if data.multilabel else y
             self.data = {"X": data.X, "y": y, "metadata": {"sample_weight": data.sample_weights}}
             self.fit_task = estimator._init_callback_context(max_subtasks=n_problems)
 
@@ -209,6 +211,40 @@ class LinearClassifier(ClassifierMixin, ClassPredictions, LinearModel):
 class LogisticModel(LogisticPredictions, LinearClassifier):
     """A linear classifier that predicts probabilities, for several classes by ``multi_class_``."""
 
+    _takes_several_labels: ClassVar[bool] = False
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+            Features.
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Share of correct predictions; of several labels, all have to be right.
+        """
+        score: float = super().score(X, self._as_predicted(y), sample_weight)
+        return score
+
+    def _as_predicted(self, y: Any) -> Any:
+        """Return labels in the form of predictions: several labels as an indicator matrix."""
+        check_is_fitted(self)
+        return indicators_of(y, self.classes_) if self._multilabel else y
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        weighted = getattr(self, "class_weight", None) is not None
+        tags.classifier_tags.multi_label = self._takes_several_labels and not weighted
+        return tags
+
     def to_sklearn(self) -> Any:
         """Return the fitted model as an estimator of scikit-learn, which predicts the same without dropglm.
 
@@ -218,7 +254,8 @@ class LogisticModel(LogisticPredictions, LinearClassifier):
         Returns
         -------
         sklearn.linear_model.LogisticRegression or sklearn.multiclass.OneVsRestClassifier
-            The second if there are more than two classes and ``multi_class_`` is "ovr".
+            The second if there are more than two classes and ``multi_class_`` is "ovr", or if rows have
+            several labels; it then predicts an indicator matrix.
 
         Examples
         --------

@@ -1,7 +1,7 @@
 """Logistic regression with feature noise integrated out."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -105,7 +105,7 @@ PerBlock, default="uniform"
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels.
+        The class labels; the numbers of the columns, if y is an indicator matrix.
     coef_ : ndarray of shape (1, d) for two classes, else (K, d)
         Coefficients, in X's dtype.
     intercept_ : ndarray of shape (1,) or (K,)
@@ -113,8 +113,8 @@ PerBlock, default="uniform"
     n_iter_ : ndarray of shape (1,), or (K,) for one class against the rest
         Number of iterations of L-BFGS, without those of the rough fits and the dual coordinate steps that
         provide a starting point.
-    multi_class_ : {"multinomial", "ovr"}
-        The choice made by "auto".
+    multi_class_ : {"multinomial", "ovr", "multilabel"}
+        The choice made by "auto"; "multilabel" if rows have several labels, with one model per label.
     coef_blocks_ : list of ndarrays
         The coefficients of each block, as views of ``coef_``; only one if X is a single matrix.
     n_features_in_ : int
@@ -141,6 +141,8 @@ PerBlock, default="uniform"
     >>> model.fit(X, [1, 1, 0, 0], X_unlabeled=[[1, 1, 1, 0], [0, 1, 1, 1]]).coef_[0, [0, 3]].round(2)
     array([ 1.33, -1.33])
     """
+
+    _takes_several_labels: ClassVar[bool] = True
 
     dropout: float | Noise | PerBlock = 0.5
     noise_std: float | PerBlock = 0.0

@@ -10,20 +10,28 @@ from sklearn.multiclass import OneVsRestClassifier
 from dropglm.base.errors import InputError
 from dropglm.base.gpu_arrays import to_host
 from dropglm.core.families import Family, Linear, Poisson
+from dropglm.core.predictions import MULTILABEL
 
 
 def sklearn_classifier(model: Any, dtype: Any = None) -> Any:
     """Return scikit-learn's ``LogisticRegression``, or one per class in a ``OneVsRestClassifier``.
 
-    ``model`` has ``coef_``, ``intercept_``, ``classes_`` and ``multi_class_``. The coefficients keep their
-    type unless another one is given.
+    ``model`` has ``coef_``, ``intercept_``, ``classes_``, ``multi_class_`` and ``thresholds_``. The
+    coefficients keep their type unless another one is given.
     """
+    several_labels = model.multi_class_ == MULTILABEL
     coef, intercept = (np.array(part, dtype) for part in (_dense(model.coef_), to_host(model.intercept_)))
     classes = np.array(model.classes_)
-    if len(classes) == 2 or model.multi_class_ == "multinomial":
+    if several_labels and len(classes) == 1:
+        raise InputError("scikit-learn has no model of several labels that knows a single one.")
+    if not several_labels and (len(classes) == 2 or model.multi_class_ == "multinomial"):
         return _with_names(_logistic(coef, intercept, classes), model)
     # Its attributes differ between versions, so a fit to almost nothing sets them.
-    several = OneVsRestClassifier(LogisticRegression()).fit(np.zeros((len(classes), 1)), classes)
+    target = np.eye(len(classes), dtype=int) if several_labels else classes
+    several = OneVsRestClassifier(LogisticRegression()).fit(np.zeros((len(classes), 1)), target)
+    several.classes_ = classes
+    if several_labels:
+        several.thresholds_ = np.full(len(classes), 0.5) if model.thresholds_ is None else model.thresholds_
     several.estimators_ = [
         _logistic(coef[k : k + 1], intercept[k : k + 1], np.array([0, 1])) for k in range(len(classes))
     ]

@@ -63,6 +63,7 @@ def check_classification(
         None if groups is None else checks.groups(groups, X.shape[0]),
         labels.membership,
         labels.multilabel,
+        labels.guests,
     )
 
 

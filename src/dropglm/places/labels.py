@@ -38,12 +38,15 @@ class RowLabels(NamedTuple):
         None if y says all.
     multilabel : bool
         Whether rows have any number of labels.
+    guests : int
+        How many of the rows, the last ones, are never held out.
     """
 
     classes: np.ndarray
     y: np.ndarray
     membership: np.ndarray | None = None
     multilabel: bool = False
+    guests: int = 0
 
     @classmethod
     def of(cls, estimator: Any, y: Any, n: int, label_probabilities: Any = None) -> Self:
@@ -92,6 +95,12 @@ class RowLabels(NamedTuple):
                 check_classification_targets(y)
         return cls(*number_classes(y))
 
+    def with_guests(self, P: np.ndarray) -> Self:
+        """Return them with further rows that are never held out, given the probabilities of their classes."""
+        own = np.eye(len(self.classes))[self.y] if self.membership is None else self.membership
+        y = np.concatenate([self.y, P.argmax(axis=1)])
+        return self._replace(y=y, membership=np.vstack([own, P]), guests=len(P))
+
     def counts(self) -> Counter[Any]:
         """Return the number of rows with each label; of probabilities, those where it is the likeliest."""
         if not self.multilabel:
@@ -105,9 +114,24 @@ class RowLabels(NamedTuple):
         return self._replace(y=self.y[rows], membership=None if known is None else known[rows])
 
 
+class Guests(NamedTuple):
+    """Rows that are trained on with probabilities of the classes, but never held out.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n, K)
+        Of all rows without a label, NaN for those that are not trained on.
+    factor : float
+        Of their weights.
+    """
+
+    probabilities: np.ndarray
+    factor: float
+
+
 def with_class_weights(class_weight: Any, labels: RowLabels, sample_weights: np.ndarray) -> np.ndarray:
     """Return sample weights times the weights of the classes, which several labels cannot have."""
-    classes, y, membership, multilabel = labels
+    classes, y, membership, multilabel, _ = labels
     by_class = np.bincount(y, sample_weights) if membership is None else sample_weights @ membership
     if not by_class.all():
         raise InputError(
@@ -161,9 +185,8 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     if len(rows) != n:
         raise InputError(f"y has {len(rows)} entries, but X has {n} rows: inconsistent numbers of samples.")
     lists = [list(row.tolist() if isinstance(row, np.ndarray) else row) for row in rows]
-    sizes, values = {len(row) for row in lists}, [label for row in lists for label in row]
-    numeric = all(type(one) in (int, float, bool) for one in values)
-    if len(sizes) == 1 and sizes != {1} and numeric and set(values) <= {0, 1}:
+    values = [label for row in lists for label in row]
+    if len(lists[0]) != 1 and _are_indicators(lists, len(lists[0])):
         return _of_matrix(np.array(lists), n)
     if not values:
         raise InputError("No row of y has a label; a classifier needs some.")
@@ -212,10 +235,11 @@ def with_labels(y: Any) -> np.ndarray:
         if matrix.dtype.kind not in "fO":
             return np.ones(len(matrix), np.bool_)
         return ~(matrix != matrix).all(axis=1)
-    return np.array([isinstance(row, SEVERAL) or not _is_missing(row) for row in _list(y)], np.bool_)
+    return np.array([isinstance(row, SEVERAL) or not is_missing(row) for row in _list(y)], np.bool_)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a label is missing: None, NaN, NaT or pandas' NA."""
     return value is None or checks.missing(np.array([value], object)) is not None
 
 
@@ -233,8 +257,11 @@ def indicators_of(y: Any, classes: np.ndarray) -> np.ndarray:
            [0, 0],
            [1, 0]])
     """
-    if sparse.issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
-        return np.asarray(_of_matrix(y.toarray() if sparse.issparse(y) else y, y.shape[0])[1], int)
+    y = as_rows(y)
+    if y.ndim == 1 and np.array_equal(classes, np.arange(len(classes))) and _are_indicators(y, len(classes)):
+        y = np.array(y.tolist())
+    if y.ndim == 2:
+        return np.asarray(_of_matrix(y, len(y))[1], int)
     number_of = {label: k for k, label in enumerate(classes.tolist())}
     Y = np.zeros((len(y), len(classes)), int)
     for row, labels in enumerate(y):
@@ -258,6 +285,14 @@ def as_rows(y: Any) -> np.ndarray:
     found = np.empty(len(rows), object)
     found[:] = rows
     return found
+
+
+def _are_indicators(rows: Any, K: int) -> bool:
+    """Return whether all rows consist of K numbers, which are 0 or 1."""
+    values = [one for row in rows for one in row]
+    return {len(row) for row in rows} == {K} and all(
+        type(one) in (int, float, bool) and one in (0, 1) for one in values
+    )
 
 
 def _of_matrix(Y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -64,12 +64,20 @@ class TrainingData(NamedTuple):
     # (multilabel), 1 for those that it has. y is then the likeliest class, or a number for the rarest label.
     membership: np.ndarray | None = None
     multilabel: bool = False
+    guests: int = 0  # how many of the rows, the last ones, are never held out
 
     @property
     def memberships(self) -> np.ndarray:
         """How far each row belongs to each class, 1 or 0 if that is certain; shape (n, K)."""
         known = self.membership
         return indicators(self.y, range(len(self.classes))) if known is None else known
+
+    def first(self, n: int) -> "TrainingData":
+        """Return the labels, weights and groups of the first rows, without features."""
+        known = {name: getattr(self, name) for name in ("groups", "membership")}
+        own: dict[str, Any] = {name: None if value is None else value[:n] for name, value in known.items()}
+        rows = self._replace(X=None, y=self.y[:n], weights=self.weights[:n], guests=0, **own)
+        return rows._replace(sample_weights=self.sample_weights[:n])
 
     def without_zero_weights(self) -> "TrainingData":
         """Return the data without rows of weight 0, which must not matter even if they would overflow.
@@ -164,6 +172,8 @@ class TrainingRows(ABC):
     held_out_scale : ndarray of shape (n,), or None
         s_i, by which the features of row i are multiplied where it is held out: new texts lack n-grams that
         labelled texts have, which changes the size of rows of length 1. None means 1.
+    unscaled : frozenset of int
+        The blocks that are not scaled: embeddings, which are the same in new texts.
     """
 
     data: TrainingData
@@ -173,6 +183,7 @@ class TrainingRows(ABC):
     family: type[Family]
     fit_intercept: bool
     held_out_scale: np.ndarray | None = None
+    unscaled: frozenset[int] = NO_BLOCKS
     _problem_class: type[Problem] = Problem
 
     def prepare(
@@ -305,11 +316,24 @@ class TrainingRows(ABC):
     ) -> Any:
         """Return s Xβ + b of the held-out rows of a fold, (n, K), as ``collect_predictors`` takes it."""
 
-    def _as_held_out(self, fold: int, predictors: np.ndarray, intercept: Any) -> np.ndarray:
-        """Return s Xβ + b, given Xβ of the held-out rows of a fold."""
-        if self.held_out_scale is not None:
-            predictors = like(predictors, self.held_out_scale[self.folds[fold].test, None]) * predictors
-        return predictors + intercept
+    def _as_held_out(
+        self, fold: int, predictors: np.ndarray, intercept: Any, unscaled: Any = 0.0
+    ) -> np.ndarray:
+        """Return s Xβ + b, given Xβ of the held-out rows of a fold, and the part of it that is not scaled."""
+        if self.held_out_scale is None:
+            return predictors + intercept
+        scale = like(predictors, self.held_out_scale[self.folds[fold].test, None])
+        return scale * (predictors - unscaled) + unscaled + intercept
+
+    def _unscaled_part(self, beta: np.ndarray, left_out: frozenset[int]) -> tuple[frozenset[int], np.ndarray]:
+        """Return the blocks that are neither unscaled nor left out, with β of the unscaled ones.
+
+        β has no rows if there are none of these, or nothing is scaled.
+        """
+        blocks = [(number, columns) for number, columns, _ in self.features.without(left_out).blocks]
+        used = [own for number, own in blocks if number in self.unscaled and self.held_out_scale is not None]
+        others = frozenset(number for number, _ in blocks if number not in self.unscaled)
+        return others, concatenate([beta[own] for own in used]) if used else beta[:0]
 
     def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
@@ -389,7 +413,12 @@ class RowsInMemory(TrainingRows):
         design = self._held_out_design(fold)
         design.threads = self.features.threads
         predictors = (design.without(left_out) if left_out else design).dot(beta)
-        return self._as_held_out(fold, predictors, intercept)
+        return self._as_held_out(fold, predictors, intercept, self._unscaled(fold, beta, left_out))
+
+    def _unscaled(self, fold: int, beta: np.ndarray, left_out: frozenset[int] = NO_BLOCKS) -> Any:
+        """Return Xβ of the held-out rows of a fold, as far as it is not scaled."""
+        others, own = self._unscaled_part(beta, left_out)
+        return self._held_out_design(fold).without(left_out | others).dot(own) if len(own) else 0.0
 
     def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
         """Return, for each fold, the sums of the features of a block over the rows of each class."""

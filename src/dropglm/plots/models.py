@@ -388,15 +388,16 @@ class NgramWeightsDisplay:
     def from_explanation(cls, explanation: Any, k: int = 10, *, ax: Any = None, **kwargs: Any) -> Self:
         """Plot the n-grams of a text that tip its prediction.
 
-        Those that favour the predicted class come first, then those that favour the runner-up, both in the
-        order of their absolute contributions. N-grams with punctuation are left out.
+        Those that favour the class come first, then those that favour the runner-up or, of several labels
+        per text, oppose the label, both in the order of their absolute contributions. N-grams with
+        punctuation are left out.
 
         Parameters
         ----------
         explanation : Explanation
             The result of :meth:`dropglm.TextClassifier.explain`.
         k : int, default=10
-            Largest number of n-grams for each of the two classes.
+            Largest number of n-grams for each of the two sides.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
         **kwargs : dict
@@ -413,7 +414,8 @@ class NgramWeightsDisplay:
         names, weights = [entry.ngram for entry in entries], [entry.weight for entry in entries]
         labels = [label for label, side in zip(both, sides, strict=True) for _ in side]
         title = f"{_shortened(explanation.label, MAX_NAME)}, probability {explanation.probability:.2f}"
-        xlabel = "contribution to the difference of predictors"
+        total = "difference of predictors" if explanation.labels is None else "log odds"
+        xlabel = f"contribution to the {total}"
         return cls(names, weights, labels, both, title, xlabel).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -464,4 +466,4 @@ def _plain(text: Any) -> str:
 
 
 def _legend_text(label: Any) -> str:
-    return f"for {_plain(_shortened(label, MAX_NAME))}"
+    return "against it" if label is None else f"for {_plain(_shortened(label, MAX_NAME))}"

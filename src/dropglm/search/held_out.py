@@ -289,9 +289,12 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     -------
     list of Fold
     """
-    n, K = len(data.y), len(data.classes)
+    n, K, every_group = len(data.y) - data.guests, len(data.classes), data.groups
     repeats, units = repeats_of(n, K) if cv is None else 1, None
     cv = FOLDS if cv is None else cv
+    guests = data.guests
+    if guests:
+        data = data.first(n)
     names, strata = (data.classes, data.y) if data.membership is None else occurring(data)
     if isinstance(cv, Integral):
         groups = np.arange(n) if data.groups is None else group_numbers(data.groups)
@@ -316,10 +319,19 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
             )
         if not data.sample_weights[test].any():
             raise InputError(f"Split {number} has no row of positive weight to score.")
-        folds.append(fold)
+        folds.append(fold._replace(times=np.append(fold.times, guests_of(fold, guests, every_group))))
     if not folds:
         raise InputError("cv has no folds.")
     return folds
+
+
+def guests_of(fold: Fold, guests: int, groups: np.ndarray | None) -> np.ndarray:
+    """Return how often each of the last rows is trained on: not with held-out rows of the same group."""
+    times = np.ones(guests)
+    if guests and groups is not None:
+        held_out = set(groups[fold.test].tolist())
+        times[[label in held_out for label in groups[-guests:].tolist()]] = 0.0
+    return times
 
 
 class CandidateResult(NamedTuple):
@@ -352,11 +364,18 @@ class HeldOutRows:
         With ``scoring``, ``calibrate`` and ``naive_bayes``: how predictors are blended and scored. If the
         score is a mean over rows, each row is scored, else the scorer of scikit-learn is called.
     priors : Priors or None
-        Those of the two factors of the blend; None means those for the number of blocks of a candidate.
+        Those of the two factors of the blend, for candidates that use no embeddings; None means those for the
+        number of blocks of a candidate.
+    encoders : int
+        How many of the blocks, the last ones, are embeddings.
     """
 
-    def __init__(self, rows: TrainingRows, estimator: Any, priors: Priors | None = None) -> None:
+    def __init__(
+        self, rows: TrainingRows, estimator: Any, priors: Priors | None = None, encoders: int = 0
+    ) -> None:
         self.rows, self.features, self.priors = rows, rows.features, priors
+        count = len(rows.features.widths)
+        self.embeddings = frozenset(range(count - encoders, count))
         self.data = data = rows.data
         self.folds = folds = rows.folds
         self.scorer = scorer_from(estimator.scoring, estimator)
@@ -411,7 +430,7 @@ class HeldOutRows:
             candidate, fits = item
             adds = self._adds_nu(candidate.l2_weights)
             eta = np.concatenate([fit.eta for fit in fits])
-            priors = self.priors or self._priors_of(candidate.l2_weights)
+            priors = self._priors_of(candidate.l2_weights)
             blend = blends[adds].fit(eta, calibrate=self.calibrate, priors=priors)
             eta = blend(eta, nu[adds])
             row_scores = self.row_scores(eta)
@@ -435,7 +454,7 @@ class HeldOutRows:
             eta,
             self.fold_rows,
             calibrate=self.calibrate,
-            priors=self.priors or self._priors_of(candidate.l2_weights),
+            priors=self._priors_of(candidate.l2_weights),
         )
         return blend(eta, nu)
 
@@ -444,6 +463,8 @@ class HeldOutRows:
         return self.naive_bayes and 0 not in l2_weights.left_out
 
     def _priors_of(self, l2_weights: L2Weights) -> Priors:
+        if self.priors is not None and self.embeddings <= l2_weights.left_out:
+            return self.priors
         blocks = len(self.features.widths) - len(l2_weights.left_out)
         return PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS
 

@@ -157,6 +157,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
     _has_checkpoints = False
+    _takes_several_labels: ClassVar[bool] = True
 
     dropout: Any = (0.7, 0.5, 0.3)
     noise_std: Any = 0.0
@@ -262,7 +263,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
             Features.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K)
             Labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows.
@@ -273,4 +274,4 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             The score; larger is better.
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer_from(self.scoring, self)(self, X, y, **weights))
+        return float(scorer_from(self.scoring, self)(self, X, self._as_predicted(y), **weights))

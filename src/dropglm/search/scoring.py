@@ -39,8 +39,11 @@ ROW_SCORERS: dict[str | None, RowScorer] = {
 def neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the mean of log p over the rows, where p is the probability of a row's class.
 
-    Unlike that of scikit-learn, it does not need a row of every class.
+    Unlike that of scikit-learn, it does not need a row of every class. Of several labels, it is their mean.
     """
+    if model._multilabel:
+        losses = Targets(np.asarray(y), multilabel=True).losses(model.decision_function(X))
+        return -float(np.average(losses, weights=sample_weight))
     log_p = model.predict_log_proba(X)
     y = class_numbers(np.asarray(y), model.classes_)
     return float(np.average(log_p[np.arange(len(y)), y], weights=sample_weight))
@@ -48,7 +51,8 @@ def neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
 
 def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the share of rows that are predicted correctly, as scikit-learn's scorer does."""
-    return float(np.average(model.predict(X) == np.asarray(y), weights=sample_weight))
+    right = model.predict(X) == np.asarray(y)
+    return float(np.average(right.all(axis=1) if right.ndim == 2 else right, weights=sample_weight))
 
 
 def standard_error(scores: Iterable[float], independent: int | None = None) -> float | None:

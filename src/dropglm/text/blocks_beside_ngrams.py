@@ -305,13 +305,19 @@ class EmbeddingBlocks(NamedTuple):
         words.n_features_in_ = words.coef_.shape[1]
         return words, EmbeddingHead(self.fingerprint, self.scaling.mean, coef, self.embedder)
 
-    def summary(self, model: Any) -> dict[str, Any]:
-        """Return what the summary says of embeddings, given a model that was fitted to the blocks."""
+    def unused(self, rows: int) -> EmbeddingHead:
+        """Return a head of coefficients that are 0, for so many predictors."""
+        coef = np.zeros((rows, self.fingerprint.dimension), np.float32)
+        return EmbeddingHead(self.fingerprint, self.scaling.mean, coef, self.embedder)
+
+    def summary(self, model: Any | None) -> dict[str, Any]:
+        """Return what the summary says of embeddings, given a model that was fitted to them, if any."""
+        named = {"dimension": self.fingerprint.dimension, "name": self.fingerprint.name}
+        if model is None:
+            return named | {"noise": [0.0] * self.encoders, "l2_weight": [None] * self.encoders}
         stds, weights = (values.values[-self.encoders :] for values in (model.noise_std, model.l2_weights))
         relative = zip(stds, self.scaling.widths, strict=True)
-        return {
-            "dimension": self.fingerprint.dimension,
-            "name": self.fingerprint.name,
+        return named | {
             "noise": [float(np.round(std * np.sqrt(width), 6)) for std, width in relative],
             "l2_weight": [None if weight == inf else float(weight) for weight in weights],
         }
@@ -327,9 +333,11 @@ def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, w
     most = len(NOISE) if isinstance(estimator, LogisticRegressionCV) else 1
     # The columns of scaled embeddings have a root mean square of 1/√width.
     stds = [[std / np.sqrt(width) for std in NOISE[:most]] for width in widths]
+    weights = product(EMBEDDING_L2_WEIGHTS[:most], repeat=len(widths))
     values: dict[str, list[Any]] = {
         "dropout": [(0.0,) * len(widths)],
         "noise_std": list(product(*stds)),
-        "l2_weights": list(product(EMBEDDING_L2_WEIGHTS[:most], repeat=len(widths))),
+        # Without any of the encoders there is a search of its own.
+        "l2_weights": [own for own in weights if min(own) < inf],
     }
     add_block_settings(estimator, lambda name, _: values[name])

@@ -6,9 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from dropglm.linear import LogisticRegression
+from dropglm.places.labels import as_rows, indicators_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
@@ -16,6 +18,7 @@ from dropglm.text.model import TextModel, as_estimator
 from dropglm.text.ngrams.analysis import check_texts
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
+from dropglm.text.second_hand import fit_with_second_labels
 from dropglm.text.training import TextsInMemory, check_text_settings, fit_to_texts, warn_unless_better
 
 
@@ -184,12 +187,14 @@ class TextClassifier(TextModel):
     """
 
     _kind = "TextClassifier"
+    _takes_several_labels = True
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "X_unlabeled": True,
         "embeddings": True,
         "embeddings_unlabeled": True,
         "groups": True,
         "label_probabilities": True,
+        "second_labels": True,
     }
 
     ngram_range: tuple[int, int] = (1, 2)
@@ -243,6 +248,7 @@ class TextClassifier(TextModel):
         groups: Any = None,
         *,
         label_probabilities: Any = None,
+        second_labels: Any = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.
 
@@ -273,6 +279,11 @@ class TextClassifier(TextModel):
         label_probabilities : array-like of shape (n, K), mapping or data frame, default=None
             Probabilities of the classes in place of y, which is then None: one column per class, named by
             the mapping or the data frame, or else numbered. Each row sums to 1.
+        second_labels : array-like of shape (n,) or (n, A), mapping or data frame, default=None
+            Labels of X from A sources that may be wrong: rules, a language model, other annotators; None
+            where a source has none. They count for texts without a label in y, as probabilities that the
+            texts with both kinds of labels suggest, and as far as this helps texts with a label in y that are
+            held out. ``summary_.second_hand`` says what they brought.
 
         Returns
         -------
@@ -280,18 +291,20 @@ class TextClassifier(TextModel):
             The estimator itself.
         """
         check_text_settings(self)
-        texts = TextsInMemory(
-            self,
-            check_texts(X),
-            check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled"),
-            y,
-            sample_weight,
-            embeddings,
-            embeddings_unlabeled,
-            groups,
-            label_probabilities,
-        )
-        self._fitted = fit_to_texts(self, texts)
+        texts = {
+            "X": check_texts(X),
+            "X_unlabeled": check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled"),
+            "y": y if hasattr(y, "__len__") or y is None or sparse.issparse(y) else list(y),
+            "sample_weight": sample_weight,
+            "embeddings": embeddings,
+            "embeddings_unlabeled": embeddings_unlabeled,
+            "groups": groups,
+            "label_probabilities": label_probabilities,
+        }
+        if second_labels is None:
+            self._fitted = fit_to_texts(self, TextsInMemory(self, **texts))
+        else:
+            self._fitted = fit_with_second_labels(self, texts, second_labels)
         warn_unless_better(self.summary_)
         return self
 
@@ -315,7 +328,7 @@ class TextClassifier(TextModel):
         ----------
         X : iterable of str
             Texts.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or lists of labels, or indicator matrix of shape (n, K)
             Their labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the texts.
@@ -330,7 +343,11 @@ class TextClassifier(TextModel):
         from sklearn.metrics import accuracy_score
 
         predicted = self.predict(X, embeddings)
-        if self.multilabel_ and predicted.ndim == 1:
+        if self.multilabel_:
+            y = as_rows(y)
+            if predicted.ndim != y.ndim:
+                predicted, y = (indicators_of(each, self.classes_) for each in (predicted, y))
+        if predicted.ndim == y.ndim == 1 and self.multilabel_:
             same = [set(own) == set(labels) for own, labels in zip(predicted, y, strict=True)]
             return float(np.average(same, weights=sample_weight))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))

@@ -10,7 +10,9 @@ from unicodedata import category
 import numpy as np
 
 from dropglm.base import checks
-from dropglm.core.predictions import LogisticPredictions
+from dropglm.base.registry import lookup
+from dropglm.core.families import Logistic
+from dropglm.core.predictions import MULTILABEL, LogisticPredictions
 from dropglm.text.encoders import BESIDE, is_named
 from dropglm.text.ngrams.tokens import as_written
 
@@ -105,10 +107,10 @@ def weights_by_class(weights: np.ndarray, multi_class: str) -> Iterator[np.ndarr
     ----------
     weights : ndarray of shape (1, m) for two classes, else (K, m)
         Coefficients, or anything that is linear in them.
-    multi_class : {"multinomial", "ovr"}
-        Whether there is one model for all classes, or one for each class against the rest.
+    multi_class : {"multinomial", "ovr", "multilabel"}
+        Whether there is one model for all classes, one for each class against the rest, or one per label.
     """
-    if len(weights) == 1:
+    if len(weights) == 1 and multi_class != MULTILABEL:
         yield from (-weights[0], weights[0])
     elif multi_class == "multinomial":
         centre = weights.mean(axis=0)
@@ -117,8 +119,8 @@ def weights_by_class(weights: np.ndarray, multi_class: str) -> Iterator[np.ndarr
         yield from weights
 
 
-def weights_between(weights: np.ndarray, first: int, second: int) -> np.ndarray:
-    """Return the weights of class ``first`` minus those of class ``second``.
+def weights_between(weights: np.ndarray, first: int, second: int | None) -> np.ndarray:
+    """Return the weights of class ``first`` minus those of class ``second``, None if labels are independent.
 
     Examples
     --------
@@ -129,6 +131,8 @@ def weights_between(weights: np.ndarray, first: int, second: int) -> np.ndarray:
     >>> weights_between(np.array([[0.5], [0.2], [-0.3]]), 0, 2)
     array([0.8])
     """
+    if second is None:
+        return weights[first]
     if len(weights) == 1:
         return weights[0] if first == 1 else -weights[0]
     return weights[first] - weights[second]
@@ -157,7 +161,7 @@ def _words(tokens: list[str]) -> bool:
     return bool(tokens) and not any(all(map(_is_punctuation, token)) for token in tokens)
 
 
-SHOWN = 10  # n-grams for each of the two classes
+SHOWN = 10  # n-grams for each of the two sides
 SHOWN_PUNCTUATION = 3
 SHOWN_CLASSES = 3
 SHOWN_UNKNOWN = 20
@@ -169,9 +173,10 @@ class Contribution(NamedTuple):
 
     In Chinese and other scripts that do not separate words, the n-gram is without blanks. ``weight`` is the
     contribution to the difference between the predictors of the predicted class and of the runner-up:
-    positive values favour the predicted class, negative ones the runner-up. ``weights`` has the contribution
-    to the predictor of each class, in the order of the model's classes: the ``value`` of the feature in the
-    text times its coefficient.
+    positive values favour the predicted class, negative ones the runner-up. If texts have several labels, it
+    is the contribution to the log odds of the label. ``weights`` has the contribution to the predictor of
+    each class, in the order of the model's classes: the ``value`` of the feature in the text times its
+    coefficient.
 
     If the model uses n-grams of characters, the weights of a word include those of its characters. A word
     that is not a feature but has such characters has ``value`` 0.
@@ -210,23 +215,23 @@ class OutlineRow(NamedTuple):
 class Explanation:
     """Explanation of the prediction for one text; print it, or show it in a notebook.
 
-    It compares the predicted class with the runner-up, the most probable of the other classes. The weights of
-    all contributions, ``base_difference`` and, if the model uses embeddings, ``embedding.weight`` add up to
-    ``difference``.
+    It compares the predicted class, or another one that was asked for, with the most probable of the other
+    classes. If texts have several labels, it is about one of them. The weights of all contributions,
+    ``base_difference`` and, if the model uses embeddings, ``embedding.weight`` add up to ``difference``.
 
     Attributes
     ----------
     label : object
-        The predicted class.
+        The class that is explained: the most probable one, unless another one was asked for.
     probability : float
         Its probability.
     against : object
-        The runner-up.
+        The most probable of the other classes; None if texts have several labels.
     probabilities : dict
         The probability of each class.
     difference : float
-        The predictor of ``label`` minus that of ``against``. For two classes there is only one predictor,
-        the log odds, and this is the log odds of ``label``.
+        The predictor of ``label`` minus that of ``against``. For two classes, or several labels per text, it
+        is the log odds of ``label``.
     base_difference : float
         The same for a text without known n-grams and with an average embedding.
     base : list of float
@@ -241,6 +246,10 @@ class Explanation:
     embedding : EmbeddingContribution or None
         The contribution of the embedding of the text: ``weight`` to the difference, and ``weights`` to the
         predictor of each class. None if the model does not use embeddings.
+    labels : list or None
+        The labels that the text is given, if texts have several.
+    threshold : float or None
+        The probability above which a text is given ``label``, if texts have several.
 
     Examples
     --------
@@ -265,12 +274,15 @@ class Explanation:
     contributions: list[Contribution]
     unknown: list[str]
     embedding: EmbeddingContribution | None = None
+    labels: list[Any] | None = None
+    threshold: float | None = None
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """Return the fields in plain types, for JSON.
 
         If ``top`` is given, only so many contributions are listed, and "others" has the number of the rest
-        ("count") and the sum of their weights ("weight").
+        ("count") and the sum of their weights ("weight"). "labels" and "threshold" are left out if texts have
+        one label.
         """
         fields = vars(self) | {
             "probabilities": {str(label): p for label, p in self.probabilities.items()},
@@ -280,6 +292,8 @@ class Explanation:
         if top is not None:
             others = [entry.weight for entry in self.contributions[top:]]
             fields["others"] = {"count": len(others), "weight": sum(others)}
+        if self.labels is None:
+            del fields["labels"], fields["threshold"]
         return fields
 
     @property
@@ -289,7 +303,7 @@ class Explanation:
 
     @property
     def opposing(self) -> list[Contribution]:
-        """The n-grams of words that favour ``against``, the largest contribution first."""
+        """The n-grams of words that favour ``against`` or oppose ``label``, the largest first."""
         return [entry for entry in self.contributions if entry.weight < 0 and only_words(entry.ngram)]
 
     @property
@@ -297,27 +311,40 @@ class Explanation:
         """The n-grams with punctuation, those with the largest absolute weight first."""
         return [entry for entry in self.contributions if not only_words(entry.ngram)]
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The headings of the n-grams that support and that oppose ``label``."""
+        opposing = f"for {self.against}" if self.labels is None else f"against {self.label}"
+        return f"for {self.label}", opposing
+
+    def given(self) -> str:
+        """Return the labels that the text is given, with their probabilities, if texts have several."""
+        ranked = sorted(self.labels or (), key=lambda label: -self.probabilities[label])
+        return ", ".join(f"{label} {self.probabilities[label]:.2f}" for label in ranked) or "none"
+
     def outline(self, k: int = SHOWN) -> list[OutlineRow]:
         """Return the difference of the predictors as a sum of named parts.
 
         Parameters
         ----------
         k : int
-            Number of n-grams to show for each of the two classes; at most 3 of them for punctuation.
+            Number of n-grams to show for each of the two sides; at most 3 of them for punctuation.
 
         Returns
         -------
         list of OutlineRow
             Each row is the sum of the rows below it that are one level deeper.
         """
-        what = (
-            f"log odds of {self.label} against {self.against}"
-            if len(self.probabilities) == 2
-            else f"predictor of {self.label} minus that of {self.against}"
-        )
+        if self.threshold is not None:
+            least = float(Logistic.natural_parameter(np.array(self.threshold)))
+            what = f"log odds of {self.label}, given above {least:+.2f}"
+        elif len(self.probabilities) == 2:
+            what = f"log odds of {self.label} against {self.against}"
+        else:
+            what = f"predictor of {self.label} minus that of {self.against}"
         rows = [OutlineRow(0, what, self.difference)]
-        rows += _group(f"for {self.label}", self.supporting, k)
-        rows += _group(f"for {self.against}", self.opposing, k)
+        for side, entries in zip(self.sides, (self.supporting, self.opposing), strict=True):
+            rows += _group(side, entries, k)
         rows += _group("punctuation", self.punctuation, min(k, SHOWN_PUNCTUATION))
         if self.embedding is not None:
             name = self.embedding.name
@@ -326,10 +353,13 @@ class Explanation:
         return [*rows, OutlineRow(1, "intercept", self.base_difference)]
 
     def most_probable(self, k: int = SHOWN_CLASSES) -> list[tuple[str, float]]:
-        """Return the k most probable classes with their probabilities, and the sum of the others."""
+        """Return the k most probable classes with their probabilities, and the sum of the others.
+
+        If texts have several labels, their probabilities are independent, and there is no sum.
+        """
         ranked = sorted(self.probabilities.items(), key=lambda pair: -pair[1])
         shown = [(str(label), p) for label, p in ranked[:k]]
-        n = len(ranked) - k
+        n = 0 if self.labels is not None else len(ranked) - k
         return shown if n < 1 else [*shown, (_others(n), sum(p for _, p in ranked[k:]))]
 
     def __str__(self) -> str:
@@ -337,6 +367,7 @@ class Explanation:
         rows = [part.cells() for part in parts]
         width = min(max(len(name) for name, _ in rows), MAX_WIDTH)
         lines = [
+            *([] if self.labels is None else [f"labels: {self.given()}"]),
             "probabilities: " + ", ".join(f"{name} {p:.2f}" for name, p in self.most_probable()),
             f"{total.name}: {total.weight:+.2f}, the sum of",
             *(f"{name:<{width}}  {weight}" for name, weight in rows),
@@ -353,9 +384,13 @@ class Explanation:
             f'<td style="text-align:right">{weight:+.2f}</td></tr>'
             for depth, name, weight in self.outline()
         )
+        strong = [str(label) for label in self.labels or ()]
+        ranked = self.most_probable()
+        if self.labels is None:
+            strong = [ranked[0][0]]
         classes = ", ".join(
-            f"{escape(name) if number else f'<strong>{escape(name)}</strong>'} {p:.2f}"
-            for number, (name, p) in enumerate(self.most_probable())
+            f"{f'<strong>{escape(name)}</strong>' if name in strong else escape(name)} {p:.2f}"
+            for name, p in ranked
         )
         unknown = f"<p>Unknown words: {escape(listed(self.unknown))}</p>" if self.unknown else ""
         return f"<div><p>{classes}</p><table><tbody>{rows}</tbody></table>{unknown}</div>"
@@ -393,6 +428,7 @@ def explain_text(
     row: Any,
     characters: "CharacterHead | None" = None,
     head: "EmbeddingHead | None" = None,
+    label: Any = None,
 ) -> Explanation:
     """Explain the prediction for one text.
 
@@ -408,6 +444,8 @@ def explain_text(
         The model's n-grams of characters, which are added to their words.
     head : EmbeddingHead, optional
         The model's coefficients of the embedding, the last of the features.
+    label : object, optional
+        The class to explain, or its name; by default the most probable one.
     """
     columns, values, names, unknown = vectorizer._describe(text)
     coef, intercept = model._coefficients_at(columns) * values, np.atleast_1d(model.intercept_)[:, None]
@@ -424,9 +462,13 @@ def explain_text(
         np.array(list(weights_by_class(weights, model.multi_class_)))
         for weights in (coef, intercept, predictors)
     )
-    probabilities = model.predict_proba(row)[0]
+    labels, probabilities = model.classes_.tolist(), model.predict_proba(row)[0]
     # Several probabilities may round to 1; their predictors still differ.
-    first, second = np.lexsort((-scores[:, 0], -probabilities))[:2].tolist()
+    ranked = np.lexsort((-scores[:, 0], -probabilities)).tolist()
+    first = ranked[0]
+    if label is not None:
+        first = lookup({str(each): k for k, each in enumerate(labels)}, str(label), "label")
+    second = None if model._multilabel else next(k for k in ranked if k != first)
     weights = weights_between(coef, first, second)
     order = np.argsort(-np.abs(weights), kind="stable").tolist()
     contributions = [
@@ -439,11 +481,14 @@ def explain_text(
         shares = [float(one[0]) for one in weights_by_class(share, model.multi_class_)]
         weight, name = float(weights_between(share, first, second)[0]), head.fingerprint.name
         embedding = EmbeddingContribution(weight, shares, name)
-    labels = model.classes_.tolist()
+    several: dict[str, Any] = {}
+    if model._multilabel:
+        several["labels"] = [labels[k] for k in np.flatnonzero(predictors[:, 0] > model._thresholds())]
+        several["threshold"] = 0.5 if model.thresholds_ is None else float(model.thresholds_[first])
     return Explanation(
         label=labels[first],
         probability=float(probabilities[first]),
-        against=labels[second],
+        against=None if second is None else labels[second],
         probabilities=dict(zip(labels, probabilities.tolist(), strict=True)),
         difference=float(weights_between(predictors, first, second)[0]),
         base_difference=float(weights_between(intercept, first, second)[0]),
@@ -451,4 +496,5 @@ def explain_text(
         contributions=contributions,
         unknown=unknown,
         embedding=embedding,
+        **several,
     )

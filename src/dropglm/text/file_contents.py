@@ -216,8 +216,19 @@ SUMMARY = Record(
         "several_labels": Record(
             {"texts": whole(), "without": whole(), "micro_f1": none_or(number(0.0, 1.0))}, or_none=True
         ),
+        "second_hand": Record(
+            {
+                "sources": several(TEXT),
+                "texts": whole(),
+                "agreement": several(none_or(number(0.0, 1.0))),
+                "used": several(FLAG),
+                "factor": number(0.0),
+                **dict.fromkeys(("score", "score_without"), number()),
+            },
+            or_none=True,
+        ),
     },
-    optional=("characters", "copies", "contradictory", "several_labels"),
+    optional=("characters", "copies", "contradictory", "several_labels", "second_hand"),
 )
 VOCABULARY = Record(
     {

@@ -7,7 +7,7 @@ it; commands and services read one from a file. ``file_contents`` says what a fi
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -84,6 +84,13 @@ class Summary:
         None if every text has one label. Otherwise the number of texts with labels ("texts"), how many of
         them have none of the labels ("without"), and the micro-averaged F1 of the predictions for held-out
         texts ("micro_f1"; None if nothing was tuned).
+    second_hand : dict or None
+        None if there are no second-hand labels. Otherwise the names of their sources ("sources"), the number
+        of texts that have no other label ("texts"), the share of the texts with a label by hand with which
+        each source agrees ("agreement"; None if there is no such text), whether its answers say anything
+        about the classes ("used"), the weight of a text with second-hand labels ("factor"), and the mean
+        score of the texts with a label by hand when they were held out, with and without the second-hand
+        labels ("score", "score_without").
     """
 
     texts: dict[str, int]
@@ -99,6 +106,11 @@ class Summary:
     copies: int = 0
     contradictory: int = 0
     several_labels: dict[str, Any] | None = None
+    second_hand: dict[str, Any] | None = None
+
+    def with_second_hand(self, found: dict[str, Any]) -> Self:
+        """Return the summary with what second-hand labels brought."""
+        return replace(self, second_hand=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -128,6 +140,8 @@ class Summary:
             lines += shares_lines(self.search)
         if self.search and self.unlabeled_effect:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
+        if self.second_hand:
+            lines.append(("second-hand", second_hand_line(self.second_hand)))
         status = "converged" if self.converged else "NOT converged"
         return [*lines, ("fit", f"{status} after {self.iterations} iterations")]
 
@@ -214,6 +228,19 @@ def shares_lines(search: dict[str, Any]) -> list[tuple[str, str]]:
     _, score_of_shares = readable_score(search["scoring"], shares)
     verdict = f"the shares of the classes alone have {name} {score_of_shares:.4f}, the model {score:.4f}"
     return [("not better", verdict)]
+
+
+def second_hand_line(found: dict[str, Any]) -> str:
+    """Return the line of the printed summary about second-hand labels."""
+    sources = []
+    for name, share, used in zip(found["sources"], found["agreement"], found["used"], strict=True):
+        agrees = "none in common" if share is None else f"{share:.2f}"
+        sources.append(f"{name} {agrees}{'' if used else ' (left out)'}")
+    line = f"{found['texts']:,} texts; agreement with labels by hand: {', '.join(sources)}; "
+    if not found["factor"]:
+        return f"{line}not used, since held-out texts gain nothing"
+    losses = f"log loss {-found['score']:.4f} instead of {-found['score_without']:.4f} without them"
+    return f"{line}{losses}, each with weight {found['factor']:g}"
 
 
 def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
@@ -380,7 +407,7 @@ class AnyTextModel:
         """
         return self._fitted_model()._top_features(k)
 
-    def explain(self, text: str, embedding: Any = None) -> Explanation:
+    def explain(self, text: str, embedding: Any = None, *, label: Any = None) -> Explanation:
         """Explain the prediction for one text.
 
         Parameters
@@ -390,18 +417,21 @@ class AnyTextModel:
         embedding : array-like of shape (k,), default=None
             The embedding of the text, if the model was trained with embeddings; None means that of its
             embedder.
+        label : object, default=None
+            The class to explain, in place of the most probable one.
 
         Returns
         -------
         Explanation
             What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
-            the difference between the predictors of the predicted class and of the runner-up. Contributions
-            of n-grams of characters are part of those of their words.
+            the difference between the predictors of the class and of the most probable other one, or to the
+            log odds of the label if texts have several. Contributions of n-grams of characters are part of
+            those of their words.
         """
         fitted = self._fitted_model()
         given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
         model, row = fitted._model_and_features([text], given)
-        return explain_text(fitted.vectorizer, model, text, row, fitted.characters, fitted.head)
+        return explain_text(fitted.vectorizer, model, text, row, fitted.characters, fitted.head, label)
 
 
 @dataclass(eq=False, repr=False)

@@ -52,6 +52,7 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
     """
 
     _kind: ClassVar[str]  # of its files
+    _takes_several_labels: ClassVar[bool] = False
     _fitted: Any  # the FittedTextModel of the last fit, stored in one step
     n_jobs: int | None
     verbose: int
@@ -68,6 +69,13 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
     @abstractmethod
     def _of(cls, fitted: Any) -> Self:
         """Return an estimator with a fitted model that comes from a file."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        weighted = getattr(self, "class_weight", None) is not None
+        tags.classifier_tags.multi_label = self._takes_several_labels and not weighted
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -164,7 +172,10 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         """Return the fitted model as a pipeline of scikit-learn, which predicts the same without dropglm.
 
         Settings for which the pipeline still needs dropglm are those of ``NgramVectorizer.to_sklearn``.
-        Models of hashed n-grams and models with embeddings are refused.
+        Models of hashed n-grams and models with embeddings are refused. If texts have several labels, the
+        pipeline predicts an indicator matrix of the labels whose probability is above 0.5, since
+        scikit-learn has no other threshold here; our predictions are
+        ``pipeline.predict_proba(X) > pipeline["model"].thresholds_``.
 
         Returns
         -------

@@ -48,6 +48,7 @@ from dropglm.text.training import (
     character_vectorizer_of,
     check_text_settings,
     draws_folds,
+    last_blocks,
     vectorizer_of,
 )
 
@@ -245,8 +246,8 @@ class TextsInPartitions(TrainingTexts):
             raise InputError(
                 f"All rows of class {min(missing)} have a sample_weight of 0; remove these rows."
             )
-        if scaling is None:
-            rows.held_out_scale = self._held_out_scale
+        rows.held_out_scale = self._held_out_scale
+        rows.unscaled = last_blocks(rows, None if scaling is None else scaling.widths)
         return rows
 
 

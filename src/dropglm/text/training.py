@@ -30,7 +30,7 @@ from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.predictions import MULTILABEL
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.labels import RowLabels
+from dropglm.places.labels import Guests, RowLabels
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
@@ -197,11 +197,21 @@ def draws_folds(classifier: Any) -> bool:
     return isinstance(classifier.cv, Integral | None)
 
 
-def text_groups(classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None) -> TextGroups:
-    """Return which texts with labels the folds of a classifier hold out together, given groups or not."""
+def text_groups(
+    classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None, guests: int = 0
+) -> TextGroups:
+    """Return which texts with labels the folds of a classifier hold out together, given groups or not.
+
+    The last ones, as many as there are guests, are never held out.
+    """
     given = None if groups is None else checks.groups(groups, len(texts))
     keys = copy_keys(texts, vectorizer_of(classifier, 1.0).build_preprocessor())
-    return TextGroups.of(keys, y, given, join_copies=draws_folds(classifier))
+    joins, n = draws_folds(classifier), len(texts) - guests
+    found = TextGroups.of(keys, y, given, join_copies=joins)
+    if not guests:
+        return found
+    own = TextGroups.of(keys[:n], y[:n], None if given is None else given[:n], join_copies=joins)
+    return own._replace(labels=found.labels)
 
 
 def check_text_settings(classifier: Any) -> None:
@@ -296,6 +306,8 @@ class TextsInMemory(TrainingTexts):
         Labels of texts that are held out together.
     label_probabilities : array-like, mapping or data frame, or None
         In place of y.
+    guests : Guests or None
+        Texts of X without a label that are trained on with probabilities, but never held out.
     """
 
     def __init__(
@@ -309,6 +321,7 @@ class TextsInMemory(TrainingTexts):
         embeddings_unlabeled: Any = None,
         groups: Any = None,
         label_probabilities: Any = None,
+        guests: Guests | None = None,
     ) -> None:
         self.classifier = classifier
         y, kept = (None, None) if label_probabilities is not None else check_text_labels(y, len(X))
@@ -316,17 +329,30 @@ class TextsInMemory(TrainingTexts):
         if not self.n:
             raise InputError("No text of X has a label; give texts of at least two classes.")
         self.labels = RowLabels.of(classifier, y, self.n, label_probabilities)
+        self.class_counts = self.labels.counts()
         if kept is not None:
-            order = np.argsort(~kept, kind="stable")
+            # Texts with labels come first, then guests, then the others.
+            rank, n = np.where(kept, 0, 2), self.n
+            if guests is not None:
+                rank[~kept & ~np.isnan(guests.probabilities[:, 0])] = 1
+            order, self.n = np.argsort(rank, kind="stable"), int((rank < 2).sum())
             X = [X[place] for place in order]
             embeddings = None if embeddings is None else check_embeddings(embeddings, len(X))[order]
+            used = rank < 2
             if not isinstance(sample_weight, Real | None):
-                sample_weight = kept_entries(sample_weight, kept, "sample_weight")
-            groups = None if groups is None else kept_entries(groups, kept, "groups")
+                sample_weight = np.asarray(kept_entries(sample_weight, used, "sample_weight"))
+                sample_weight = sample_weight[np.argsort(rank[used], kind="stable")]
+            if groups is not None:
+                groups = kept_entries(groups, used, "groups")
+                groups = [groups[place] for place in np.argsort(rank[used], kind="stable")]
+            if guests is not None:
+                self.labels = self.labels.with_guests(guests.probabilities[order[n : self.n]])
+                weights = checks.weights(sample_weight, self.n)
+                sample_weight = np.append(weights[:n], guests.factor * weights[n:])
         self.texts, self.n_unlabeled = [*X, *X_unlabeled], len(X) + len(X_unlabeled) - self.n
         self.sample_weight = sample_weight
-        self.class_counts, self.multilabel = self.labels.counts(), self.labels.multilabel
-        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups)
+        self.multilabel = self.labels.multilabel
+        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups, self.labels.guests)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
         if E is not None:
@@ -426,9 +452,14 @@ class TextsInMemory(TrainingTexts):
         data = check_classification(estimator, labeled, labels, self.sample_weight, unlabeled, None, groups)
         tuned = isinstance(estimator, LogisticRegressionCV)
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
-        if scaled is None:
-            rows.held_out_scale = self._held_out_scale
+        rows.held_out_scale, rows.unscaled = self._held_out_scale, last_blocks(rows, scaled)
         return rows
+
+
+def last_blocks(rows: TrainingRows, beside: Sequence[Any] | None) -> frozenset[int]:
+    """Return the numbers of the last blocks of rows, as many as there are embeddings beside the others."""
+    count = rows.block_count or 1
+    return frozenset(range(count - len(beside or ()), count))
 
 
 class Attempt(NamedTuple):
@@ -439,6 +470,7 @@ class Attempt(NamedTuple):
     rows: TrainingRows
     prior: LatentPrior | None
     searched: Search | None
+    embedded: bool = False  # whether the last blocks are embeddings
 
     @property
     def search(self) -> Search:
@@ -475,13 +507,16 @@ def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
     """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
     weights = ngram_weights_of(classifier, texts.groups.class_sizes)
     again = uses_characters(classifier, texts)  # texts are then vectorized once more
-    best = _attempt(classifier, texts, weights[0], last=len(weights) == 1 and not again)
+    tuned = isinstance(estimator_of(classifier, texts.groups.class_sizes), LogisticRegressionCV)
+    embedded = (False,) if texts.embeddings is None else (False, True) if tuned else (True,)
+    best = _attempt(classifier, texts, weights[0], embedded, last=len(weights) == 1 and not again)
     powers = best.latent_powers
     for number, ngram_weight in enumerate(weights[1:], start=2):
         if best.searched is None:
             break
         is_last, rival = number == len(weights) and not again, best.searched
-        other = _attempt(classifier, texts, ngram_weight, powers, last=is_last, rival=rival)
+        same = (best.embedded,)
+        other = _attempt(classifier, texts, ngram_weight, same, powers, last=is_last, rival=rival)
         if other.searched is not None and other.searched.score > best.searched.score:
             best = other
     return best
@@ -491,35 +526,45 @@ def _attempt(
     classifier: Any,
     texts: TrainingTexts,
     ngram_weight: float,
+    embedded: Sequence[bool],
     latent_powers: tuple[float, ...] = POWERS,
     *,
     last: bool,
     rival: Search | None = None,
 ) -> Attempt:
-    """Return the features of texts, and the search that chooses the settings."""
-    # N-grams of all texts.
-    vectorizer, features = texts.vectorize(ngram_weight, last=last)
-    estimator = estimator_of(classifier, texts.groups.class_sizes)
-    tuned, m = isinstance(estimator, LogisticRegressionCV), texts.n_unlabeled
+    """Return the features of texts, and the search that chooses the settings.
 
-    # Further blocks: latent features of all texts, and embeddings.
+    ``embedded`` says whether embeddings are used, without or with them or both. Of both, embeddings are used
+    only if they are clearly better, since predictions with an encoder take a hundred times as long.
+    """
+    # N-grams of all texts, and latent features as further blocks.
+    vectorizer, features = texts.vectorize(ngram_weight, last=last)
+    tuned = isinstance(estimator_of(classifier, texts.groups.class_sizes), LogisticRegressionCV)
     prior = None
-    if m and classifier.n_latent and latent_powers and tuned:
+    if texts.n_unlabeled and classifier.n_latent and latent_powers and tuned:
         with Progress("Computing latent features", is_stage=True, shown=bool(classifier.verbose)):
             prior, features = texts.latent_prior(features, vectorizer, classifier.n_latent, latent_powers)
-    if prior is not None:
-        prior.set_values(estimator)
-    if texts.embeddings is not None:
-        set_embedding_values(estimator, texts.embeddings.scaling.widths)
-    rows, searched = texts.rows(estimator, features, embedded=True), None
-    if tuned:
-        encoders = 0 if texts.embeddings is None else texts.embeddings.encoders
-        # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
-        priors = PRIORS if prior is not None and texts.embeddings is None else None
-        stepwise = _steps_through(classifier)
-        options = {"rival": rival, "priors": priors, "stepwise": stepwise, "encoders": encoders}
-        searched = estimator._search_rows(rows, **options)
-    return Attempt(vectorizer, estimator, rows, prior, searched)
+
+    # Settings, without embeddings or with these as the last blocks.
+    best: Attempt | None = None
+    for uses_embeddings in embedded:
+        estimator = estimator_of(classifier, texts.groups.class_sizes)
+        if prior is not None:
+            prior.set_values(estimator)
+        encoders = texts.embeddings.encoders if uses_embeddings and texts.embeddings is not None else 0
+        if encoders and texts.embeddings is not None:
+            set_embedding_values(estimator, texts.embeddings.scaling.widths)
+        of_fit = copy(features) if uses_embeddings != embedded[-1] else features  # partitions are used up
+        rows, searched = texts.rows(estimator, of_fit, embedded=uses_embeddings), None
+        if tuned:
+            stepwise = _steps_through(classifier)
+            options = {"rival": rival, "priors": PRIORS, "stepwise": stepwise, "encoders": encoders}
+            searched = rival = estimator._search_rows(rows, **options)
+        attempt = Attempt(vectorizer, estimator, rows, prior, searched, uses_embeddings)
+        if best is None or best.searched is None or attempt.search.is_clearly_better(best.search):
+            best = attempt
+    assert best is not None
+    return best
 
 
 def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -> Attempt | None:
@@ -560,16 +605,16 @@ def _finish(
     words: Attempt, characters: Attempt | None, texts: TrainingTexts, precision: float | None
 ) -> FittedTextModel:
     """Fit the chosen settings to all texts, and combine the models of words and characters."""
-    vectorizer, estimator, rows, prior, searched = words
+    vectorizer, estimator, rows, prior, searched, embedded = words
     begin_stage("Final fit")
     search = None if searched is None else estimator._finish(searched)
     model, head = estimator._fit_to(rows) if search is None else search.best_estimator_, None
 
     # Split off the coefficients of embeddings, and fold those of latent features into those of n-grams.
     block = texts.embeddings
-    embedding = None if block is None else block.summary(model)
+    embedding = None if block is None else block.summary(model if embedded else None)
     if block is not None:
-        model, head = block.split(model)
+        model, head = block.split(model) if embedded else (model, block.unused(len(model.coef_)))
     if prior is not None:
         model = prior.fold(model)
 
@@ -709,7 +754,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "accuracy": accuracy,
         "accuracy_interval": [*wilson_interval(share * n, n)],
         "l2_at_edge": search.l2_at_edge_,
-        "never_held_out": int((~held_out).sum()),
+        "never_held_out": int((~held_out).sum()) - data.guests,
         "groups": None if groups is None else int(groups.max()) + 1,
     }
 

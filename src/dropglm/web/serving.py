@@ -1,7 +1,8 @@
 """A text model as a service: predictions and explanations in JSON, and a page to try it.
 
-POST /predict {"texts": [...]} answers {"predictions": [{"label": ..., "probabilities": {...}}, ...]},
-POST /explain the same way, and GET /health says which model is served.
+POST /predict {"texts": [...]} answers {"predictions": [{"label": ..., "probabilities": {...}}, ...]}, with
+"labels": [...] in place of "label" if texts have several. POST /explain answers the same way, and GET /health
+says which model is served.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from starlette.routing import Route
 import dropglm
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.registry import lookup
+from dropglm.core.predictions import class_probabilities
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.web.application import MAX_BYTES, RequestBodies, json_answer, page_routes, parse_json
@@ -26,7 +28,7 @@ from dropglm.web.running import on_thread
 
 # Names that requests may have.
 PREDICT = dict.fromkeys(["texts", "embeddings"])
-EXPLAIN = dict.fromkeys(["texts", "embeddings", "top"])
+EXPLAIN = dict.fromkeys(["texts", "embeddings", "top", "label"])
 MAX_TEXTS = 10_000
 MAX_EXPLAINED = 100
 TOP = 10  # n-grams of an explanation
@@ -67,7 +69,7 @@ class TextService:
     ) -> None:
         self.model, self.name = model._fitted_model(), name
         self.max_texts, self.max_bytes = max_texts, max_bytes
-        self.labels = model.classes_.tolist()
+        self.labels, self.multilabel = model.classes_.tolist(), model.multilabel_
         self.label_names = [str(label) for label in self.labels]
         self._bodies = RequestBodies(max_bytes, LARGE_BODIES * max_bytes)
         self._large = asyncio.Semaphore(LARGE_REQUESTS)
@@ -84,12 +86,18 @@ class TextService:
         texts, E = self._texts_and_embeddings(content, self.max_texts)
         if not texts:
             return {"predictions": []}
-        p = self.model.predict_proba(texts, E)
         labels, names = self.labels, self.label_names
+        if self.multilabel:
+            eta = self.model.decision_function(texts, E)
+            p, given = class_probabilities(eta, multilabel=True), eta > self.model.model._thresholds()
+            found = [{"labels": [labels[k] for k in np.flatnonzero(row)]} for row in given]
+        else:
+            p = self.model.predict_proba(texts, E)
+            found = [{"label": labels[best]} for best in p.argmax(axis=1).tolist()]
         return {
             "predictions": [
-                {"label": labels[best], "probabilities": dict(zip(names, row, strict=True))}
-                for best, row in zip(p.argmax(axis=1).tolist(), p.tolist(), strict=True)
+                one | {"probabilities": dict(zip(names, row, strict=True))}
+                for one, row in zip(found, p.tolist(), strict=True)
             ]
         }
 
@@ -99,10 +107,11 @@ class TextService:
         if type(top) is not int or top < 0:
             raise HTTPException(422, '"top" must be a number of n-grams, 0 or more.')
         texts, E = self._texts_and_embeddings(content, min(self.max_texts, MAX_EXPLAINED), EXPLAIN)
-        rows = [None] * len(texts) if E is None else E
+        rows, label = [None] * len(texts) if E is None else E, content.get("label")
         return {
             "explanations": [
-                self.model.explain(text, row).to_dict(top) for text, row in zip(texts, rows, strict=True)
+                self.model.explain(text, row, label=label).to_dict(top)
+                for text, row in zip(texts, rows, strict=True)
             ]
         }
 
@@ -114,6 +123,7 @@ class TextService:
             "classes": self.labels,
             "embeddings": self.model.needs_embeddings,
             "version": dropglm.__version__,
+            **({"multilabel": True} if self.multilabel else {}),
         }
 
     def routes(self) -> list[Route]:

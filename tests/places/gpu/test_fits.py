@@ -253,3 +253,42 @@ def test_problems_that_do_not_fit_together_are_fitted_in_batches(monkeypatch):
     cpu, cuda = both(LogisticRegression(), X, y)
     assert sizes == [2, 1]
     assert_same_steps(cpu, cuda)
+
+
+def labels_of(n, K):
+    """Return indicators of labels: the first one in every row, the second in two rows, some rows with few."""
+    Y = (np.arange(n)[:, None] * 7 % np.arange(3, 3 + K) < 2).astype(int)
+    Y[:, 0], Y[:, 1] = 1, np.arange(n) < 2
+    return Y
+
+
+@pytest.mark.parametrize("unlabeled", [False, True])
+@pytest.mark.parametrize("K", [2, 4])
+def test_each_of_several_labels_is_fitted_as_on_the_cpu(K, unlabeled):
+    X, _ = data(n=10)
+    more = {"X_unlabeled": data(n=9)[0]} if unlabeled else {}
+    Y = labels_of(10, K)
+    cpu, cuda = both(LogisticRegression(discount=0.5, tol=1e-8), X, Y, **more)
+    assert cuda.multi_class_ == "multilabel"
+    assert_allclose(cuda.coef_, cpu.coef_, atol=1e-6)
+    assert_allclose(cuda.intercept_, cpu.intercept_, atol=1e-6)
+    assert_allclose(cuda.predict_proba(X), cpu.predict_proba(X), atol=1e-6)
+
+
+def test_a_search_blends_several_labels_as_on_the_cpu():
+    """With sums of the features by label, rounds that count unlabelled rows, and a factor per label."""
+    X, U = data(n=24)[0], data(n=20)[0]
+    Y = (np.arange(24)[:, None] * 7 % [3, 4, 5] < 2).astype(int)
+    grid = {
+        "dropout": 0.5,
+        "l2": (1.0, 0.3),
+        "l2_weights": ("naive_bayes", "uniform"),
+        "cv": 2,
+        "race": False,
+    }
+    model = LogisticRegressionCV(**grid, naive_bayes=True, rounds=1, tol=1e-6)
+    cpu, cuda = both(model, abs(X), Y, X_unlabeled=abs(U))
+    assert (cuda.l2_, cuda.l2_weights_) == (cpu.l2_, cpu.l2_weights_)
+    assert_allclose(cuda.best_score_, cpu.best_score_, atol=1e-5)
+    assert_allclose(cuda.cv_probabilities_, cpu.cv_probabilities_, atol=1e-4)
+    assert_allclose(cuda.coef_, cpu.coef_, atol=1e-3)

@@ -143,11 +143,15 @@ def fit_together(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
     """Solve tasks that share their features and their kind of penalty, in as few batches as fit."""
     check_supported(tasks[0].problem.family, [task.penalty for task in tasks])
     alike: dict[Hashable, list[int]] = {}
+    fitted: dict[int, Fitted] = {}
     for number, task in enumerate(tasks):
+        if task.problem.is_certain:
+            solution = task.problem.certain_solution()
+            fitted[number] = Fitted(solution, np.tile(solution.intercept, (len(task.problem.y), 1)))
+            continue
         # A penalty that draws samples has its own copies of the rows.
         key = id(task.penalty) if isinstance(task.penalty, MonteCarlo) else None
         alike.setdefault(key, []).append(number)
-    fitted: dict[int, Fitted] = {}
     for numbers in alike.values():
         fitted |= zip(numbers, _fit_in_batches([tasks[k] for k in numbers], solver), strict=True)
     return [fitted[number] for number in range(len(tasks))]
@@ -435,7 +439,12 @@ def fit_in_batches(rows: "RowsOnGpu", wanted: WantedFits) -> dict[tuple[int, int
             predictors = eta[rows.folds[fold].test] - solution.intercept  # they come with the fits
             parts[number, fold, k] = FoldFit(
                 ((to_host(solution.beta), solution.intercept),) if wanted.keeps(grid[number]) else (),
-                rows._as_held_out(fold, predictors, solution.intercept),
+                rows._as_held_out(
+                    fold,
+                    predictors,
+                    solution.intercept,
+                    rows._unscaled(fold, solution.beta, grid[number].l2_weights.left_out),
+                ),
                 seconds,
                 solution.result.n_iter,
                 solution.result.status == Status.CONVERGED,

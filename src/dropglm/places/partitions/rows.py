@@ -410,7 +410,7 @@ class RowsInPartitions(TrainingRows):
         own, membership, multilabel = weights, None, False
         if self.target_kind == "labels":
             labels = RowLabels.of(self.estimator, y, len(y))
-            classes, y, membership, multilabel = labels
+            classes, y, membership, multilabel, _ = labels
             own = with_class_weights(self.estimator.class_weight, labels, weights)
         attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
         if found.names is not None:
@@ -518,19 +518,24 @@ class RowsInPartitions(TrainingRows):
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
         """Return what ``collect_predictors`` turns into the predictors of the held-out rows of a fold."""
-        return PendingPredictors(
-            self.features.round_trips.ask_later(Predictors(beta, fold, left_out)), fold, intercept
-        )
+        ask = self.features.round_trips.ask_later
+        others, own = self._unscaled_part(beta, left_out)
+        unscaled = ask(Predictors(own, fold, left_out | others)) if len(own) else None
+        return PendingPredictors(ask(Predictors(beta, fold, left_out)), unscaled, fold, intercept)
 
     def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
         predictors = list(predictors)  # which asks for them
         self.features.round_trips.flush()
+
+        def of(request: PendingRequest, fold: int) -> np.ndarray:
+            return np.asarray(request.answer.in_order(self.features.n)[self.folds[fold].test])
+
         return [
             self._as_held_out(
-                fold, request.answer.in_order(self.features.n)[self.folds[fold].test], intercept
+                fold, of(request, fold), intercept, 0.0 if unscaled is None else of(unscaled, fold)
             )
-            for request, fold, intercept in predictors
+            for request, unscaled, fold, intercept in predictors
         ]
 
     def class_totals(self, folds: Sequence[int | None], block: int = 0) -> list[Any]:
@@ -580,9 +585,10 @@ def solver_of(solver: LBFGS, size: int, at_a_time: int, *, stored: bool = False)
 
 
 class PendingPredictors(NamedTuple):
-    """Predictors of held-out rows that come with the next round."""
+    """Predictors of held-out rows that come with the next round, and the part that is not scaled."""
 
     request: PendingRequest
+    unscaled: PendingRequest | None
     fold: int
     intercept: Any
 

@@ -33,9 +33,10 @@ function fill(table, rows) {
 
 function show(why) {
   const classes = Object.entries(why.probabilities).sort((a, b) => b[1] - a[1]);
-  element("label").textContent = why.label;
-  element("probability").textContent = percent(classes[0][1]);
-  const rest = classes.slice(SHOWN_CLASSES);
+  const several = why.labels !== undefined;
+  element("label").textContent = several ? why.labels.join(", ") || "no label" : why.label;
+  element("probability").textContent = several ? "" : percent(classes[0][1]);
+  const rest = several ? [] : classes.slice(SHOWN_CLASSES); // probabilities of labels do not add up
   const bars = classes.slice(0, SHOWN_CLASSES).map(([name, p]) => [name, p, percent(p)]);
   if (rest.length) {
     const p = rest.reduce((sum, [, each]) => sum + each, 0);
@@ -50,7 +51,8 @@ function show(why) {
   fill(element("supporting"), supporting);
   fill(element("opposing"), opposing);
   element("for").textContent = why.label;
-  element("against").textContent = why.against;
+  element("side").textContent = several ? "against" : "for";
+  element("against").textContent = several ? why.label : why.against;
   element("sides").hidden = !found.length;
   element("waiting").hidden = found.length > 0;
   element("waiting").textContent = "No word of this text is known to the model.";
@@ -59,6 +61,8 @@ function show(why) {
   const others = why.others.weight + found.filter((entry) => !listed.has(entry.ngram))
     .reduce((sum, entry) => sum + entry.weight, 0);
   const count = why.others.count + found.length - listed.size;
+  element("heading").textContent = several ? `Words for and against ${why.label}, which texts get above ${percent(why.threshold)}`
+    : "What tips the prediction";
   const parts = count ? [`${count} others ${signed(others)}`] : [];
   if (why.embedding !== null) parts.push(`embedding ${signed(why.embedding.weight)}`);
   parts.push(`intercept ${signed(why.base_difference)}`, `sum ${signed(why.difference)}`);
@@ -102,7 +106,7 @@ element("text").addEventListener("input", (event) => {
 fetch("health").then((answer) => answer.json()).then((health) => {
   document.title = element("model").textContent = health.model;
   const names = health.classes.slice(0, SHOWN_CLASSES).join(", ") + (health.classes.length > SHOWN_CLASSES ? ", …" : "");
-  element("classes").textContent = `${health.classes.length} classes: ${names}`;
+  element("classes").textContent = `${health.classes.length} ${health.multilabel ? "labels" : "classes"}: ${names}`;
   if (health.embeddings) {
     element("text").disabled = true;
     report("This model was trained with embeddings of the texts, which this page cannot compute.");

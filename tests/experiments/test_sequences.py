@@ -1,0 +1,90 @@
+"""The experiment on sequences, with generated sentences in place of the data sets."""
+
+import pytest
+
+from dropglm.experiments import ExperimentRun, Sequences
+from dropglm.experiments.sequences import (
+    CRFSUITE,
+    DROPOUT,
+    L2,
+    METHODS,
+    UNLABELED,
+    GeneratedSentences,
+    TagMethod,
+    chunk_features,
+    fit_ours,
+    generated_sentences,
+    score_tagger,
+    tagged_split,
+)
+
+SMALL = {
+    L2: TagMethod(fit_ours, {"dropout": (0.0,), "l2": (0.3, 1.0)}),
+    DROPOUT: TagMethod(fit_ours, {"dropout": (0.5,), "l2": (0.3,)}),
+    UNLABELED: TagMethod(fit_ours, {"dropout": (0.5,), "l2": (0.3,), "discount": (0.02,)}, unlabeled=True),
+}
+
+
+def load(name):
+    """Return few sentences with parts of speech; without validation sentences if these are chunks."""
+    found = generated_sentences(0, (40, 20, 20))
+    parts = [[(word, word[-1]) for word in sentence] for sentence in found.texts]
+    tests = [[(word, word[-1]) for word in sentence] for sentence in found.texts_test]
+    found = found._replace(texts=parts, texts_test=tests, texts_validation=tests, y_validation=found.y_test)
+    return found._replace(texts_validation=None, y_validation=None) if name == "conll2000" else found
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr("dropglm.experiments.sequences.HELD_OUT", 10)
+    return Sequences(labels=(10, None), seeds=2, methods=SMALL, load=load)
+
+
+def test_a_full_run_has_a_table_of_f1_differences_and_seconds_per_data_set(small, tmp_path):
+    run = ExperimentRun("sequences", small, tmp_path)
+    assert len(run.fits) == 3 * 3 * 3  # data sets, splits and methods
+    run.run()
+    tables = small.tabulate(run.lines)
+    assert len(tables) == 9
+    assert tables[0].header == ["method", "10 labels", "±", "all labels", "±"]
+    assert [row[0] for row in tables[1].rows] == [DROPOUT, UNLABELED]
+    assert small.compare(run.lines) == []
+
+
+def test_the_last_fit_without_validation_sentences_is_to_all(small):
+    split = tagged_split(load, "conll2000", None, 0)
+    assert len(split.X) == 30
+    assert len(split.final[0]) == 40
+    assert tagged_split(load, "conll2002_esp", None, 0).final is None
+    few = tagged_split(load, "conll2000", 10, 0)
+    assert len(few.X) == 10
+    assert len(few.X_unlabeled) == 20
+    assert few.final is None
+
+
+def test_settings_are_those_with_the_best_f1_on_validation_sentences(small):
+    split = tagged_split(load, "conll2002_esp", None, 0)
+    found = score_tagger(split, method=SMALL[L2])
+    assert found["chosen"]["l2"] in (0.3, 1.0)
+    assert found["validation_f1"] == found["f1"]  # the same sentences here
+
+
+def test_crfsuite_is_the_same_model_as_l2():
+    pytest.importorskip("pycrfsuite")
+    found = generated_sentences(0, (60, 30, 30))
+    ours = fit_ours(found.texts, found.y, [], dropout=0.0, l2=1.0)(found.texts_test)
+    theirs = METHODS[CRFSUITE].fit(found.texts, found.y, [], c2=0.5)(found.texts_test)
+    pairs = [pair for rows in zip(ours, theirs, strict=True) for pair in zip(*rows, strict=True)]
+    assert sum(a == b for a, b in pairs) > 0.98 * len(pairs)
+
+
+def test_generated_sentences_depend_on_the_seed_only():
+    assert isinstance(generated_sentences(1), GeneratedSentences)
+    assert generated_sentences(1) == generated_sentences(1) != generated_sentences(2)
+
+
+def test_chunk_features_are_those_of_crfsuites_tutorial():
+    features = chunk_features([(word, word.upper()) for word in "abcde"])
+    assert len(features[2]) == 19
+    assert features[2][-1] == "1[0,1,2]=C|D|E"
+    assert len(features[0]) == 10
