@@ -175,6 +175,13 @@ def test_models_of_one_label_refuse_several(folder):
     assert "several labels" in error_of("evaluate", "one.skops", "test.csv", "--separator", ";", cwd=folder)
 
 
+def test_online_learning_does_not_continue_from_several_labels(folder):
+    folder, _ = folder
+    one = "train", "one-label.csv", "--online", "--start-from", "csv.skops", "-o", "o.skops"
+    pl.DataFrame({"text": ["lol", "tears"], "tags": ["fun", "sad"]}).write_csv(folder / "one-label.csv")
+    assert "several labels per text; an online model learns one" in error_of(*one, cwd=folder)
+
+
 def test_probabilities_of_labels_are_those_of_python(tmp_path):
     rng = np.random.default_rng(0)
     texts = [

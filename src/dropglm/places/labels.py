@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from dropglm.base import checks
 from dropglm.base.errors import InputError
@@ -89,6 +87,8 @@ class RowLabels(NamedTuple):
                 "Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled."
             )
         if not _is_vector(y):
+            from sklearn.utils.multiclass import check_classification_targets
+
             with warnings.catch_warnings():
                 # scikit-learn takes many classes with few rows each for a regression.
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
@@ -356,6 +356,8 @@ def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
         raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = to_host(y)
     if not _is_vector(y):
+        from sklearn.utils.validation import column_or_1d
+
         y = column_or_1d(y, warn=True)
     if len(y) != n:
         raise InputError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")

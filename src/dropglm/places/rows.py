@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import compute_class_weight
 
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks, block_count
@@ -119,6 +118,8 @@ def class_factors(class_weight: Any, classes: np.ndarray, by_class: np.ndarray) 
         return np.ones(len(classes))
     if not isinstance(class_weight, dict):
         raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    from sklearn.utils import compute_class_weight  # here, since online learning needs no scikit-learn
+
     factors = compute_class_weight(class_weight, classes=classes, y=classes)
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
         raise InputError(f"class_weight must be finite and not negative, got {class_weight}.")

@@ -122,6 +122,8 @@ class OnlineTextModel(FittedTextModel):
         """Return a model with the n-grams and coefficients of another one, to continue from."""
         if fitted.head is not None:
             raise InputError("The classifier was trained with embeddings, which an online model cannot use.")
+        if fitted.multilabel_:
+            raise InputError("The classifier predicts several labels per text; an online model learns one.")
         if fitted.characters is not None:
             raise InputError(
                 "The classifier counts n-grams of characters, which an online model cannot learn; train it "
