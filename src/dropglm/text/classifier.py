@@ -154,8 +154,11 @@ class TextClassifier(TextModel):
         only if settings were tuned.
     summary_ : Summary
         The data, the chosen settings and their cross-validated score; print it.
-    text_column_, label_column_ : str or None
-        The columns of the training table, if a command or a model file has set them.
+    thresholds_ : ndarray of shape (K,)
+        If texts have any number of labels: the probabilities above which a text is given each of them.
+    text_column_, label_column_, label_separator_ : str or None
+        The columns of the training table, and what separates several labels in it, if a command or a model
+        file has set them.
 
     See Also
     --------
