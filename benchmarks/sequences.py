@@ -1,0 +1,144 @@
+"""Conditional random fields on CoNLL-2000, beside CRFsuite: time to the same objective, memory and F1.
+
+Both minimise the same objective, with L2 and the features of CRFsuite's tutorial. The gap is relative to the
+minimum, which a fit of ours with a small tolerance finds. The iterations that CRFsuite needs are read off its
+log; a fit of ours has the largest tolerance 2^(-k/2) that reaches the gap. Times are those of whole fits, the
+best of three, which alternate; CRFsuite's training alone, without reading the features, is beside them.
+Memory is the peak above that of the process with the features as lists of names. F1 is that of the test set.
+
+    DROPGLM_DATA=… python -m benchmarks.sequences
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from benchmarks.markdown import ROOT, fill, table
+from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
+from dropglm import SequenceTagger, load_dataset
+from dropglm.experiments.sequences import CHUNKS, chunk_features
+from dropglm.sequences import entity_scores
+
+L2 = 1.0
+GAPS = (1e-3, 1e-4)
+EXACT = 1e-5  # tolerance of the fit that finds the minimum
+ROUNDS = 3
+DROPOUT = 0.5
+HEADER = ("", "relative gap", "whole fit", "training alone", "passes", "peak memory", "F1")
+
+Sentences = list[list[list[str]]]
+Tags = list[list[str]]
+
+
+class Fit(NamedTuple):
+    """A fit: seconds in all and without reading the features, the objective, passes, F1 and memory."""
+
+    seconds: float
+    training: float | None
+    objective: float
+    passes: int
+    f1: float
+    memory: int
+
+
+@cache
+def sentences() -> tuple[Sentences, Tags, Sentences, Tags]:
+    """Return the features and the tags of the training and of the test sentences."""
+    data = load_dataset(CHUNKS)
+    X, X_test = ([chunk_features(own) for own in texts] for texts in (data.texts, data.texts_test))
+    return X, list(data.y), X_test, list(data.y_test)
+
+
+def ours(tol: float, threads: int, dropout: float = 0.0) -> Fit:
+    """Fit our tagger."""
+    X, y, X_test, y_test = sentences()
+    before = memory_in_use()
+    reset_peak_memory()
+    start = time.perf_counter()
+    model = SequenceTagger(dropout, L2, tol=tol, n_jobs=threads).fit(X, y)
+    seconds, found = time.perf_counter() - start, model.result_
+    memory = peak_memory() - before
+    f1 = entity_scores(y_test, model.predict(X_test)).f1
+    return Fit(seconds, None, found.objective, found.passes, f1, memory)
+
+
+def crfsuite(gap: float, lowest: float) -> Fit:
+    """Fit CRFsuite until its log has the gap, then again with as many iterations."""
+    losses = _crfsuite(1000, trace=True)[1]
+    iterations = next((k for k, loss in enumerate(losses, 1) if loss <= (1.0 + gap) * lowest), len(losses))
+    return _crfsuite(iterations)[0]
+
+
+def _crfsuite(iterations: int, *, trace: bool = False) -> tuple[Fit, Sequence[float]]:
+    import pycrfsuite
+
+    X, y, X_test, y_test = sentences()
+    before = memory_in_use()
+    reset_peak_memory()
+    start = time.perf_counter()
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    # The defaults stop early; only the number of iterations should.
+    trainer.set_params({"c2": L2 / 2, "max_iterations": iterations, "epsilon": 1e-9, "delta": 1e-9})
+    for own, tags in zip(X, y, strict=True):
+        own = [list(names) for names in own]
+        own[0].append("__BOS__")
+        own[-1].append("__EOS__")
+        trainer.append(own, tags)
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder, "model"))
+        trainer.train(path)
+        seconds, memory = time.perf_counter() - start, peak_memory() - before
+        log = trainer.logparser.iterations
+        losses, passes = [one["loss"] for one in log], sum(one["linesearch_trials"] for one in log)
+        if trace:
+            return Fit(seconds, None, losses[-1], passes, 0.0, memory), losses
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        f1 = entity_scores(y_test, [tagger.tag(own) for own in X_test]).f1
+    return Fit(seconds, sum(one["time"] for one in log), losses[-1], passes, f1, memory), losses
+
+
+def tolerance(gap: float, lowest: float) -> float:
+    """Return the largest tolerance 2^(-k/2) with which our fit reaches the gap."""
+    tol = 2.0**-3
+    while in_fresh_process(ours, tol, 2).objective > (1.0 + gap) * lowest:
+        tol /= 2.0**0.5
+    return tol
+
+
+def best_of(fits: dict[str, Callable[[], Fit]]) -> dict[str, Fit]:
+    """Return the fastest of alternating fits, by name."""
+    runs = [{name: fit() for name, fit in fits.items()} for _ in range(ROUNDS)]
+    return {name: min((run[name] for run in runs), key=lambda fit: fit.seconds) for name in fits}
+
+
+def main() -> None:
+    lowest = in_fresh_process(ours, EXACT, 2).objective
+    rows = []
+    for gap in GAPS:
+        tol = tolerance(gap, lowest)
+        fits = best_of(
+            {
+                "dropglm, L2, 2 threads": lambda tol=tol: in_fresh_process(ours, tol, 2),
+                "dropglm, L2, 1 thread": lambda tol=tol: in_fresh_process(ours, tol, 1),
+                "CRFsuite": lambda gap=gap: in_fresh_process(crfsuite, gap, lowest),
+            }
+        )
+        rows += [_row(name, f"{fit.objective / lowest - 1.0:.1e}", fit) for name, fit in fits.items()]
+    with_dropout = in_fresh_process(ours, SequenceTagger().tol, 2, DROPOUT)
+    rows.append(_row("dropglm, dropout, 2 threads", "default tolerance", with_dropout))
+    print(table(HEADER, rows))
+    fill(ROOT / "docs" / "guides" / "sequences.md", "speed", table(HEADER, rows))
+
+
+def _row(name: str, gap: str, fit: Fit) -> tuple[str, ...]:
+    training = "" if fit.training is None else f"{fit.training:.1f} s"
+    memory, f1 = f"{fit.memory / 2**20:,.0f} MiB", f"{100 * fit.f1:.2f}"
+    return name, gap, f"{fit.seconds:.1f} s", training, str(fit.passes), memory, f1
+
+
+if __name__ == "__main__":
+    main()
