@@ -11,10 +11,10 @@ Memory is the peak above that of the process with the features as lists of names
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
@@ -48,8 +48,11 @@ class Fit(NamedTuple):
 def sentences() -> tuple[Sentences, Tags, Sentences, Tags]:
     """Return the features and the tags of the training and of the test sentences."""
     data = load_dataset(CHUNKS)
+    assert data.texts is not None
+    assert data.texts_test is not None
     X, X_test = ([chunk_features(own) for own in texts] for texts in (data.texts, data.texts_test))
-    return X, list(data.y), X_test, list(data.y_test)
+    y, y_test = cast(Tags, data.y), cast(Tags, data.y_test)
+    return X, list(y), X_test, list(y_test)
 
 
 def ours(tol: float, threads: int, dropout: float = 0.0) -> Fit:
@@ -122,9 +125,9 @@ def main() -> None:
         tol = tolerance(gap, lowest)
         fits = best_of(
             {
-                "dropglm, L2, 2 threads": lambda tol=tol: in_fresh_process(ours, tol, 2),
-                "dropglm, L2, 1 thread": lambda tol=tol: in_fresh_process(ours, tol, 1),
-                "CRFsuite": lambda gap=gap: in_fresh_process(crfsuite, gap, lowest),
+                "dropglm, L2, 2 threads": partial(in_fresh_process, ours, tol, 2),
+                "dropglm, L2, 1 thread": partial(in_fresh_process, ours, tol, 1),
+                "CRFsuite": partial(in_fresh_process, crfsuite, gap, lowest),
             }
         )
         rows += [_row(name, f"{fit.objective / lowest - 1.0:.1e}", fit) for name, fit in fits.items()]
