@@ -126,7 +126,7 @@ class Learner:
         with np.errstate(over="ignore"):
             self.rule = type(rule)(*map(state.cells.dtype.type, rule))
         self.state = state
-        self.l2 = l2
+        self.l2 = float(l2)  # kernels are compiled for floats, and 1 is an l2, too
         self.fit_intercept = fit_intercept
         self.average = average
 
