@@ -98,8 +98,3 @@ def test_train_names_the_option_for_a_missing_column(tmp_path, online):
     error = error_of("train", "t.csv", *online, cwd=tmp_path)
     assert "there is no column 'text'" in error
     assert error.endswith("name the column to use with --text.")
-
-
-def test_a_pattern_of_tables_needs_dask(tmp_path):
-    (tmp_path / "part-0.csv").write_text("text,label\na,1\nb,2\n")
-    assert "a pattern of names needs --dask" in dropglm("train", "part-*.csv", cwd=tmp_path, code=2)

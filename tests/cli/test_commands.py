@@ -210,7 +210,8 @@ def test_every_setting_reaches_the_model(place):
     (place / "plain.csv").write_text("words\nA LOVELY FILM\nA DULL FILM\n")
     result = json.loads(
         dropglm(
-            "train", "other.csv", "--delimiter", ";", "--text", "review", "--label", "stars", "--balanced",
+            "train", "other.csv", "--delimiter", ";", "--text", "review", "--label", "stars",
+            "--class-weight", "balanced",
             "--max-df", "0.9", "--max-features", "12", "--no-lowercase", "--no-strip-html",
             "--discount", "0.3", "--dropout", "0.5", "--dropout", "0.2", "--l2", "1",
             "--l2-weights", "uniform", "--folds", "2", "--scoring", "neg_log_loss",

@@ -107,7 +107,7 @@ def test_blocks_of_one_file_give_the_same_model(folder, address, tmp_path, monke
 
 
 def test_labels_have_the_types_of_one_table(folder, address, tmp_path):
-    options = ("--label", "number", "--l2", "0.1", "--balanced", "--no-tune")
+    options = ("--label", "number", "--l2", "0.1", "--class-weight", "balanced", "--no-tune")
     out, expected = tmp_path / "m.skops", tmp_path / "local.skops"
     dropglm("train", "part-*.csv", *options, "--dask", address, "--quiet", "-o", out, cwd=folder)
     dropglm("train", "all.csv", *options, "-o", expected, cwd=folder)
@@ -152,7 +152,6 @@ def test_settings_are_tuned_as_for_one_table(folder, address, tmp_path):
         (("--dask", "local", "--checkpoint", "c"), "unless --no-tune is given"),
         (("--dask", "nowhere"), "must be local or an address such as"),
         (("--dask", "tcp://host"), "must be local or an address such as"),
-        (("part-0.csv",), "several tables need --dask"),
     ],
 )
 def test_options_that_cannot_work_are_refused(folder, options, reason):

@@ -116,7 +116,7 @@ def test_files_that_labelling_exports_are_distinct(tmp_path, exported, monkeypat
     monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: None)
     write_csv(tmp_path / "a.csv", zip(*texts(20), strict=True))
     command = "label", "a.csv", "--no-browser", "--quiet", "--port", "0"
-    for other, why in (("a.csv", "an input"), ("a.labels.jsonl", "the file of --labels")):
+    for other, why in (("a.csv", "an input"), ("a.labels.jsonl", "the file of --out")):
         (tmp_path / exported).unlink(missing_ok=True)
         (tmp_path / exported).symlink_to(other)
         assert f"{exported} is also {why}" in sentence(dropglm(*command, cwd=tmp_path, code=2))

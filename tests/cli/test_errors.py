@@ -132,7 +132,7 @@ def test_labels_that_the_output_cannot_encode_are_replaced_and_escaped_in_json(t
     some, labels = texts(40)
     emojis = {"good": "\N{GRINNING FACE}", "bad": "\N{CRYING FACE}"}
     write_csv(tmp_path / "emojis.csv", [(t, emojis[y]) for t, y in zip(some, labels, strict=True)])
-    train = "train", tmp_path / "emojis.csv", "--no-tune", "--quiet", "--out", tmp_path / "m.skops"
+    train = "train", tmp_path / "emojis.csv", "--no-tune", "--out", tmp_path / "m.skops"
     assert "?" in output_in_place(stdout("cp1252"), *train)
     evaluate = "evaluate", tmp_path / "m.skops", tmp_path / "emojis.csv", "--quiet"
     assert "?" in output_in_place(stdout("cp1252"), *evaluate)
@@ -508,11 +508,3 @@ def test_a_sentence_after_the_name_of_its_table_begins_in_lower_case(sentence, e
     with pytest.raises(BadInputError) as caught, naming_table("t.csv"):
         raise InputError(sentence)
     assert str(caught.value) == expected
-
-
-@pytest.mark.parametrize("option", ["--jobs", "--n-jobs", "--n_jobs", "-j"])
-def test_options_of_other_programs_lead_to_ours(place, option):
-    for command in ("train", "predict"):
-        done = run(command, "m.skops", option, "2", cwd=place)
-        assert done.exit_code == 2
-        assert "(Possible options: --threads)" in " ".join(done.stderr.split())

@@ -42,7 +42,7 @@ def test_a_pickle_is_called_one(place):
 def test_what_a_file_still_needs_is_said(place):
     dropglm("train", "reviews.csv", "--no-tune", "--analyzer", "char", "--out", "char.skops", cwd=place)
     done = run("export", "char.skops", "--sklearn", "char.pipeline.skops", cwd=place)
-    assert "needs dropglm still, for dropglm.text.ngrams.tokens.Preprocessor" in done.stderr
+    assert "still requires dropglm for dropglm.text.ngrams.tokens.Preprocessor" in done.stderr
     error = error_of("export", "char.skops", "--json", "char.json", cwd=place)
     assert "analyzer='char', which the JSON format does not support; export it to scikit-learn" in error
     assert not (place / "char.json").exists()

@@ -40,8 +40,9 @@ def folder(tmp_path_factory):
     return folder, found
 
 
-def train(folder, *arguments):
-    return dropglm("train", *arguments, *FEW, "--label", "tags", "--quiet", cwd=folder)
+def train(folder, *arguments, quiet=True):
+    quietly = ["--quiet"] if quiet else []
+    return dropglm("train", *arguments, *FEW, "--label", "tags", *quietly, cwd=folder)
 
 
 def test_models_are_the_same_bit_by_bit(folder):
@@ -121,6 +122,7 @@ def test_thresholds_have_the_precision_that_is_asked_for(folder):
         "test.jsonl",
         "-o",
         "p",
+        quiet=False,
     )
     assert "validation" in out
     strict, usual = (load_model(folder / name) for name in ("p", "csv.skops"))

@@ -135,7 +135,7 @@ def test_model_is_compared_with_the_baseline(folder):
     for score in ("accuracy", "log_loss"):
         means = [found[name][score]["mean"] for name in ("model", "baseline", "difference")]
         assert means[0] - means[1] == pytest.approx(means[2])
-    out = dropglm(*TRAIN, "--no-tune", "--baseline", "--quiet", cwd=folder)
+    out = dropglm(*TRAIN, "--no-tune", "--baseline", cwd=folder)
     for expected in ("Comparison over 2 folds", "tf-idf and logistic regression", "difference"):
         assert expected in out
     assert f"{found['baseline']['accuracy']['mean']:.4f} ± " in out

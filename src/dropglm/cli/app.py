@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dropglm.cli import terminal
 from dropglm.cli.compile import compile
@@ -20,16 +20,73 @@ from dropglm.cli.serve import serve
 from dropglm.cli.tag import app as tag
 from dropglm.cli.train import train
 
-# Options of other programs, and ours that means the same.
-ELSEWHERE = dict.fromkeys(("--jobs", "--n-jobs", "--n_jobs", "--n-threads", "-j"), "--threads")
+# Names that other programs give to options and commands, and ours that mean the same.
+SPELLINGS = {
+    **dict.fromkeys(("jobs", "n-jobs", "n-threads"), "threads"),
+    **dict.fromkeys(("text-column", "text-col", "text-field"), "text"),
+    **dict.fromkeys(("label-column", "label-col", "label-field", "target"), "label"),
+    **dict.fromkeys(("label-sep", "label-separator"), "separator"),
+    **dict.fromkeys(("sep", "field-separator"), "delimiter"),
+    **dict.fromkeys(("unlabelled", "unlabeled-data"), "unlabeled"),
+    **dict.fromkeys(("proba", "probas", "probs"), "probabilities"),
+    **dict.fromkeys(("random-state", "random-seed"), "seed"),
+    **dict.fromkeys(("weight-column", "sample-weight"), "weight"),
+    **dict.fromkeys(("info", "show", "inspect"), "explain"),
+    **dict.fromkeys(("test", "score"), "evaluate"),
+    **dict.fromkeys(("fit", "learn"), "train"),
+    "output": "out",
+    "output-format": "out-format",
+    "ngram-range": "ngrams",
+    "cv": "folds",
+    "annotate": "label",
+    "classify": "predict",
+}
 
 
-def _suggest_our_option(error: Exception) -> None:
-    """Name our option in the error about one of another program."""
-    ours = ELSEWHERE.get(getattr(error, "option_name", ""))
-    command = getattr(getattr(error, "ctx", None), "command", None)
-    if command is not None and any(ours in parameter.opts for parameter in command.params):
-        error.possibilities = [ours]  # type: ignore[attr-defined]
+def our_spelling(name: str) -> str:
+    """Return our name of an option or a command; names may have underscores, as in Python.
+
+    Examples
+    --------
+    >>> our_spelling("n_jobs"), our_spelling("max_df")
+    ('threads', 'max-df')
+    """
+    name = name.replace("_", "-")
+    return SPELLINGS.get(name, name)
+
+
+class Command(TyperCommand):
+    """A command; its help shows the common options if there are many, and ``--help-all`` shows all of them.
+
+    Commands that read a model take its file as their first argument, or as ``-m FILE`` in any place.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        common = getattr(self.callback, "common_options", None)
+        everything = "--help-all" in args
+        if common is not None:
+            options = [option for option in self.params if isinstance(option, TyperOption)]
+            for option in options:
+                option.hidden = not everything and option.name not in common
+            self.epilog = None if everything else f"All {len(options)} options: {ctx.command_path} --help-all"
+        args = ["--help"] if everything else args
+        if self.params[0].name == "model":
+            args = _model_first(args)
+        return super().parse_args(ctx, args)
+
+
+def _model_first(args: list[str]) -> list[str]:
+    """Return the arguments with the file of ``-m FILE`` before all others."""
+    for place, one in enumerate(args):
+        name, _, file = one.partition("=")
+        if one == "--":
+            break
+        if name == "--model" and file:
+            return [file, *args[:place], *args[place + 1 :]]
+        if one in ("-m", "--model") and place + 1 < len(args):
+            return [args[place + 1], *args[:place], *args[place + 2 :]]
+    return args
 
 
 class Commands(TyperGroup):
@@ -44,23 +101,19 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was chosen."""
         with report_errors(ctx):
-            try:
-                return super().invoke(ctx)
-            except Exception as error:
-                _suggest_our_option(error)
-                raise
+            return super().invoke(ctx)
 
 
 app = typer.Typer(
     name="dropglm",
     cls=Commands,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": our_spelling},
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
 )
 for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce, compile):
-    app.command()(distinct_files(command))
+    app.command(cls=Command)(distinct_files(command))
 app.add_typer(tag, name="tag")
 app.add_typer(data, name="data")
 
@@ -73,10 +126,21 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@app.command("help")
+def help(
+    context: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(help="Command, such as train.")] = None,
+) -> None:
+    """Show the help of a command."""
+    assert context.parent is not None
+    context.parent.command.main([*(command or ()), "--help"], prog_name="dropglm")
+
+
 @app.callback()
 def dropglm(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit."),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; must precede the command name.")

@@ -1,12 +1,23 @@
 """``dropglm evaluate``: measure a model on texts with labels."""
 
+import json as json_format
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from dropglm.base.files import replacing
 from dropglm.base.progress import Stages, begin_stage
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
-from dropglm.cli.files import PREDICTING, advising, columns_of_model, model_and_embeddings, read_labelled
-from dropglm.cli.options import OUTPUT
+from dropglm.cli.files import (
+    PREDICTING,
+    advising,
+    check_output,
+    columns_of_model,
+    format_of,
+    model_and_embeddings,
+    read_labelled,
+)
+from dropglm.cli.options import OUTPUT, File
 from dropglm.tables import Table, row_weights, to_classes
 
 if TYPE_CHECKING:
@@ -28,6 +39,9 @@ def evaluate(
     embeddings: options.Embeddings = None,
     embedder: options.Embedder = None,
     trust: options.Trust = False,
+    out: Annotated[
+        Path | None, OUTPUT.option("JSON file to write with the whole report.", "--out", "-o"), File.WRITTEN
+    ] = None,
     mistakes: Annotated[
         int,
         OUTPUT.option(
@@ -45,6 +59,8 @@ def evaluate(
     labels per text, it has micro and macro F1 in place of accuracy, and no confusion.
     Rows without a label are left out.
     """
+    if out is not None:
+        check_output(out, "--out")
     with Stages(shown=not quiet) as stages:
         from dropglm.text.metrics import Metrics, confident_mistakes, metrics_of
 
@@ -60,7 +76,7 @@ def evaluate(
                 weight=weight,
                 lists=several,
                 label_separator=separator or (classifier.label_separator_ if several else None),
-                format=format,
+                format=format_of(table, format),
                 encoding=encoding,
                 delimiter=delimiter,
             )
@@ -76,9 +92,12 @@ def evaluate(
             measures = metrics_of(classifier, y, p, row_weights(source, labelled))
         worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
         worst = [one._replace(row=places[one.row]) for one in worst]
+    listed = terminal.disagreements_to_json(worst)
+    found = {"rows_without_label": len(without.texts), "confident_mistakes": listed}
+    if out is not None:
+        with replacing(out) as stream:
+            stream.write(json_format.dumps(measures.to_dict() | found, indent=2).encode())
     if json:
-        listed = terminal.disagreements_to_json(worst)
-        found = {"rows_without_label": len(without.texts), "confident_mistakes": listed}
         terminal.print_json(measures.to_dict() | found)
         return
     terminal.print_pairs(

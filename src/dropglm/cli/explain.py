@@ -3,12 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
-from dropglm.cli.files import check_output, model_and_embeddings
+from dropglm.cli.files import (
+    advising,
+    check_output,
+    columns_of_model,
+    model_and_embeddings,
+    texts_or_files,
+)
 from dropglm.cli.options import MODEL, OUTPUT, File
+from dropglm.tables import Table
 
 if TYPE_CHECKING:
     from dropglm.text.explanation import Explanation
@@ -16,17 +21,23 @@ if TYPE_CHECKING:
 
 def explain(
     model: options.ModelFile,
-    texts: Annotated[list[str] | None, typer.Argument(help="Texts to explain, each in quotes.")] = None,
+    given: options.TextsOrFiles = None,
+    text: options.TextOfModel = None,
+    format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     top: Annotated[
         int,
         OUTPUT.option(
             "Number of n-grams to show per class, and for either side of an explanation of a text.",
+            "--top",
+            "-n",
             min=1,
         ),
     ] = 15,
     html: Annotated[
         Path | None,
-        OUTPUT.option("Write a self-contained HTML page with figures to this file."),
+        OUTPUT.option("Self-contained HTML page with figures to write.", "--out", "--html", "-o"),
         File.WRITTEN,
     ] = None,
     label: Annotated[
@@ -42,7 +53,7 @@ def explain(
     trust: options.Trust = False,
     json: options.Json = False,
 ) -> None:
-    """Show the n-grams that favour each class and, for given texts, what tips the prediction.
+    """Show what a model has learnt: the n-grams that favour each class; of texts, what tips the prediction.
 
     The predicted class of a text, or that of --class, is compared with the most probable other one; positive
     contributions favour the first. If texts have several labels, contributions add up to the log odds of the
@@ -56,11 +67,14 @@ def explain(
     if label is not None:
         options.check_name("--class", label, map(str, classifier.classes_.tolist()))
     best = classifier.top_features(top)
-    texts = texts or []
+    text, _, advice = columns_of_model(classifier, text)
+    how = Table("-", text, format=format, encoding=encoding, delimiter=delimiter)
+    with advising(advice):
+        sources = texts_or_files(given, how) if given else []
+        texts = [one for source in sources for one in source.read().texts]
     E = rows.all(len(texts), "the command")
     explained = {
-        text: classifier.explain(text, None if E is None else E[k], label=label)
-        for k, text in enumerate(texts)
+        one: classifier.explain(one, None if E is None else E[k], label=label) for k, one in enumerate(texts)
     }
     if html is not None:
         from dropglm.cli.explanation_page import explanation_page
@@ -73,19 +87,20 @@ def explain(
                 "summary": classifier.summary_.to_dict(),
                 "columns": {"text": classifier.text_column_, "label": classifier.label_column_},
                 "top_features": top_to_dict(best),
-                "texts": [{"text": text} | why.to_dict() for text, why in explained.items()],
+                "texts": [{"text": one} | why.to_dict() for one, why in explained.items()],
             }
         )
         return
-    lines = classifier.summary_.lines()
-    if classifier.text_column_ and classifier.label_column_:
-        lines.append(
-            ("columns", f"{classifier.text_column_!r} (texts), {classifier.label_column_!r} (labels)")
-        )
-    terminal.print_pairs(lines)
-    terminal.print_top_ngrams(best)
-    for text, why in explained.items():
-        _print_explanation(text, why, top)
+    if not sources:
+        lines = classifier.summary_.lines()
+        if classifier.text_column_ and classifier.label_column_:
+            lines.append(
+                ("columns", f"{classifier.text_column_!r} (texts), {classifier.label_column_!r} (labels)")
+            )
+        terminal.print_pairs(lines)
+        terminal.print_top_ngrams(best)
+    for one, why in explained.items():
+        _print_explanation(one, why, top)
     if html is not None:
         terminal.message(f"wrote {html}.")
 

@@ -4,16 +4,32 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
 from dropglm.cli.files import check_output
 from dropglm.cli.options import OUTPUT, File, Panel, bad_option
 
 FORMATS = Panel("Formats")
+SUFFIXES = {"--onnx": (".onnx",), "--sklearn": (".skops", ".pkl"), "--json": (".json", ".json.gz")}
 
 
 def export(
     model: options.ModelFile,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Files to write, in the formats of their suffixes: .onnx, .json, .skops, .pkl.",
+        ),
+        File.WRITTEN,
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        FORMATS.option("The same as FILE; may be repeated.", "--out", "-o"),
+        File.WRITTEN,
+    ] = None,
     onnx: Annotated[
         Path | None,
         FORMATS.option(
@@ -40,32 +56,45 @@ def export(
 ) -> None:
     """Write a model for programs without dropglm, which predict the same labels and probabilities."""
     from dropglm import exports
-    from dropglm.exports.sklearn_file import FORMATS as SUFFIXES
     from dropglm.text.fitted_model import load_fitted_model
 
-    chosen = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
+    chosen: dict[str, Path | None] = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
+    for path in (*(outputs or ()), *(out or ())):
+        option = _option_of(path)
+        if chosen[option] is not None:
+            raise bad_option("FILE", f"{path} and {chosen[option]} are in the same format; name one of them.")
+        chosen[option] = path
+    onnx, sklearn, json = chosen.values()
     if not any(chosen.values()):
-        raise bad_option(" / ".join(chosen), "name at least one file to write.")
-    for name, path in chosen.items():
-        if path is not None:
-            check_output(path, name)
-    if sklearn is not None and sklearn.suffix.lower() not in SUFFIXES:
-        raise bad_option(
-            "--sklearn", f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written."
-        )
+        raise bad_option("FILE", "name at least one file to write, such as model.onnx.")
+    for name, file in chosen.items():
+        if file is not None:
+            check_output(file, name)
+    if sklearn is not None and sklearn.suffix.lower() not in SUFFIXES["--sklearn"]:
+        names = " or ".join(SUFFIXES["--sklearn"])
+        raise bad_option("--sklearn", f"{sklearn} must end in {names}, which says how it is written.")
     classifier = load_fitted_model(model, trust=trust)
     # Those that refuse more models come first.
-    for write, path in ((exports.write_onnx, onnx), (exports.write_json, json)):
-        if path is not None:
-            write(classifier, path)
-            terminal.message(f"wrote {path}.")
+    for write, file in ((exports.write_onnx, onnx), (exports.write_json, json)):
+        if file is not None:
+            write(classifier, file)
+            terminal.message(f"wrote {file}.")
     if sklearn is not None:
         needed = exports.write_sklearn(classifier, sklearn)
         is_pickle = sklearn.suffix.lower() == ".pkl"
         warning = ", a pickle, which runs code when it is opened" if is_pickle else ""
         terminal.message(f"wrote {sklearn}{warning}.")
         if needed:
-            terminal.message(f"{sklearn} needs dropglm still, for {' and '.join(needed)}.")
+            terminal.message(f"{sklearn} still requires dropglm for {' and '.join(needed)}.")
+
+
+def _option_of(path: Path) -> str:
+    """Return the option that writes a file with this suffix."""
+    for option, suffixes in SUFFIXES.items():
+        if path.name.lower().endswith(suffixes):
+            return option
+    known = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+    raise bad_option("FILE", f"{path} must end in one of {known}, which says how it is written.")
 
 
 def card(

@@ -1,11 +1,13 @@
 """Files of the commands: tables, embeddings and models that they read, and checks of what they write."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from inspect import signature
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -15,7 +17,7 @@ from dropglm.base.progress import begin_stage
 from dropglm.base.registry import quoted
 from dropglm.cli.errors import BadInputError, in_options
 from dropglm.cli.options import File, bad_option, option_name
-from dropglm.tables.formats import find_format
+from dropglm.tables.formats import find_format, format_of_standard_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,11 +29,19 @@ PREDICTING = 3e-8  # rough number of seconds that predictions take per character
 Parameters = ParamSpec("Parameters")
 
 
-def read_labelled(table: tables.Table) -> tuple[tables.Batch, tables.Batch]:
-    """Return the rows of a table that have a label, at least one, and those that have none."""
+def format_of(path: str, given: str | None) -> str | None:
+    """Return the format that was given, or else that of standard input; the names of files say theirs."""
+    return given or (format_of_standard_input() if path == "-" else None)
+
+
+def read_labelled(table: tables.Table, *more: tables.Table) -> tuple[tables.Batch, tables.Batch]:
+    """Return the rows of tables that have a label, at least one, and those that have none."""
     check_columns(table.text, table.label, table.keep, table.weight, table.probabilities)
-    begin_stage(f"Reading {table.name}")
-    labelled, without = table.read().by_label()
+    read = []
+    for one in (table, *more):
+        begin_stage(f"Reading {one.name}")
+        read.append(one.read())
+    labelled, without = tables.Batch.joined(read).by_label()
     if not labelled.labels:
         raise tables.no_labels(table)
     return labelled, without
@@ -53,6 +63,41 @@ def unlabelled(table: tables.Table, text: str | None) -> tables.Table:
     """Return how tables without labels are read, with the format that their names say."""
     columns: dict[str, Any] = {"label": None, "keep": (), "weight": None, "probabilities": ()}
     return replace(table, text=text or table.text, format=None, **columns)
+
+
+def texts_or_files(given: Sequence[str], files: tables.Table) -> list[tables.Table]:
+    """Return the tables that a command reads: standard input, files, and arguments that are texts themselves.
+
+    An existing path is a file; what has a blank, or a character of a script that is written without blanks,
+    is a text. ``files`` says how files are read.
+    """
+    from dropglm.text.ngrams.tokens import UNSPACED_CHARACTER
+
+    sources, texts = [], []
+    for one in given or ["-"]:
+        if one == "-":
+            sources.append(replace(files, path="-", format=files.format or "txt"))
+        elif _exists(one):
+            sources.append(replace(files, path=one))
+        elif len(one.split()) != 1 or UNSPACED_CHARACTER.search(one):
+            texts.append(one)
+        else:
+            raise BadInputError(
+                f"{one}: there is no such file. If it is a text of a single word, pass it through standard "
+                f"input: echo {one} | dropglm ..."
+            )
+    if texts:
+        lines = "".join(json.dumps({files.text: text}) + "\n" for text in texts)
+        given_here = BytesIO(lines.encode())
+        sources.append(replace(files, path=given_here, format="jsonl", encoding=None, delimiter=None))
+    return sources
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.exists(path)
+    except ValueError:  # a text with a null character
+        return False
 
 
 def columns_of_model(

@@ -41,11 +41,13 @@ class LabelOptions:
         "Column with labels that some texts have already; they are used to start with.", "--label", "-l"
     )
     classes: str | None = MODEL.field(
-        "Names of the classes, separated by commas; more can be added on the page."
+        "Names of the classes, separated by commas; more can be added on the page.", "--classes", "--labels"
     )
-    labels: Path | None = OUTPUT.field(
+    out: Path | None = OUTPUT.field(
         "File in which all answers are stored; by default beside the table, with the suffix .labels.jsonl. "
         "If it exists, labelling continues.",
+        "--out",
+        "-o",
         file=File.WRITTEN,
     )
     model: Path | None = MODEL.field(
@@ -86,9 +88,9 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
     check_columns(chosen.text, chosen.label)
     check_file_exists(chosen.table)
     names = _class_names(chosen.classes)
-    journal = chosen.labels or default_journal(chosen.table)
-    check_distinct([("--labels", journal)], [chosen.table, chosen.model])
-    check_output(journal, "--labels", regular=True)
+    journal = chosen.out or default_journal(chosen.table)
+    check_distinct([("--out", journal)], [chosen.table, chosen.model])
+    check_output(journal, "--out", regular=True)
 
     with Stages(shown=not chosen.quiet) as stages:
         from dropglm.labelling.output_files import Exports
@@ -127,9 +129,9 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                 exports = Exports(session, _stem(journal), source, n_jobs=chosen.threads)
                 # The start model may be one that was exported: it is in memory by now.
                 paths = journal, *exports.paths.values()
-                check_distinct([("--labels", path) for path in paths], [chosen.table])
+                check_distinct([("--out", path) for path in paths], [chosen.table])
                 for path in exports.paths.values():
-                    check_output(path, "--labels")
+                    check_output(path, "--out")
                 token = page_token(str(journal.resolve()))
                 page = LabelPage(session, exports, Path(chosen.table).name)
                 app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
@@ -201,6 +203,8 @@ def _class_names(given: str | None) -> list[str]:
     names = given.split(",") if given is not None else []
     if not all(map(str.strip, names)):
         raise bad_option("--classes", "must be names separated by commas.")
+    if any(name.endswith(".jsonl") for name in names):
+        raise bad_option("--classes", "has the name of a file; --out says where answers are stored.")
     with options.refusing("--classes"):
         names = list(map(checked_name, names))
     if len(set(names)) < len(names):

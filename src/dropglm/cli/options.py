@@ -1,6 +1,6 @@
 """Options: how commands declare, check and refuse them, and those that several commands share."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, fields
 from enum import Enum, auto
@@ -73,8 +73,13 @@ def check_name(option: str, name: str, names: Iterable[str]) -> None:
         lookup(dict.fromkeys(names), name, option.lstrip("-"))
 
 
-def with_options(kind: type[Options]) -> Callable[[Command[Options]], Callable[..., None]]:
-    """Give a command the fields of a dataclass as its parameters; it is called with an instance."""
+def with_options(
+    kind: type[Options], *, common: Collection[str] | None = None
+) -> Callable[[Command[Options]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as its parameters; it is called with an instance.
+
+    If ``common`` options are named, the help shows only these.
+    """
 
     def decorate(command: Command[Options]) -> Callable[..., None]:
         @wraps(command)
@@ -88,6 +93,7 @@ def with_options(kind: type[Options]) -> Callable[[Command[Options]], Callable[.
             annotation = Annotated[each.type, *info] if info else each.type
             parameters.append(given[each.name].replace(annotation=annotation))
         called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        called.common_options = common  # type: ignore[attr-defined]
         return called
 
     return decorate
@@ -128,7 +134,18 @@ def _not_zero(given: int) -> int:
 
 # Shared by several commands.
 
-ModelFile = Annotated[Path, typer.Argument(help="Model file, written by dropglm train."), File.READ]
+ModelFile = Annotated[
+    Path, typer.Argument(help="Model file, written by dropglm train; also -m FILE."), File.READ
+]
+TextsOrFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TEXT|FILE",
+        help="Texts in quotes, or files with texts; - is standard input, with one text per line unless "
+        "--format says otherwise, and the default. What exists is a file, and what has a blank is a text.",
+    ),
+    File.READ,
+]
 LabelledTable = Annotated[
     str, typer.Argument(help="Table with texts and labels; - is standard input."), File.READ
 ]
@@ -188,7 +205,9 @@ Trust = Annotated[
 ]
 Json = Annotated[bool, OUTPUT.option("Write JSON to standard output.", "--json")]
 Quiet = Annotated[bool, OUTPUT.option("Do not show progress on standard error.", "--quiet", "-q")]
-Threads = Annotated[int, OUTPUT.option("Number of threads; -1 uses all cores.", callback=_not_zero)]
+Threads = Annotated[
+    int, OUTPUT.option("Number of threads; -1 uses all cores.", "--threads", "-j", callback=_not_zero)
+]
 OutFormat = Annotated[
     str | None,
     OUTPUT.option(

@@ -1,9 +1,7 @@
 """``dropglm predict``: labels for the texts of a file or a pipe."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from dropglm import tables
 from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal
@@ -22,14 +20,7 @@ WITH_LISTS = ("jsonl", "parquet")  # formats that have lists
 
 def predict(
     model: options.ModelFile,
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="Table with texts; - is standard input, with one text per line unless --format says "
-            "otherwise."
-        ),
-        File.READ,
-    ] = "-",
+    given: options.TextsOrFiles = None,
     text: options.TextOfModel = None,
     out: Annotated[
         str, OUTPUT.option("Table to write; - is standard output.", "--out", "-o"), File.WRITTEN
@@ -38,6 +29,12 @@ def predict(
     probabilities: Annotated[
         bool, OUTPUT.option("Add the probability of every class.", "--probabilities", "-p")
     ] = False,
+    top_k: Annotated[
+        int,
+        OUTPUT.option(
+            "Number of most probable labels to write for each text.", "--top-k", "--top", "-k", min=1
+        ),
+    ] = 1,
     keep: Annotated[list[str] | None, OUTPUT.option("Column to copy to the output; may be repeated.")] = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
@@ -47,7 +44,7 @@ def predict(
     trust: options.Trust = False,
     threads: options.Threads = -1,
 ) -> None:
-    """Predict the label of every text in a table or from standard input.
+    """Predict the labels of texts, of those in files, or of those from standard input.
 
     The output has one row per text, with the label in column 'predicted'
     and its probability in column 'probability'. Several labels are lists in JSON Lines
@@ -64,29 +61,36 @@ def predict(
         classifier, E = files.model_and_embeddings(model, embeddings, embedder, trust=trust)
         classifier.n_jobs = threads
         text, _, advice = files.columns_of_model(classifier, text)
-        source = Table(
-            table,
+        how = Table(
+            "-",
             text,
             keep=tuple(name for name in keep if name != text),
-            format=format or ("txt" if table == "-" else None),
+            format=format,
             encoding=encoding,
             delimiter=delimiter,
         )
+        sources = files.texts_or_files(given or (), how)
+        if top_k > 1 and classifier.multilabel_:
+            raise bad_option("--top-k", "the model decides for each label of a text; use --probabilities.")
         begin_stage("Predicting")
         with files.advising(advice):
             lists = find_format(out, out_format or ("jsonl" if out == "-" else None))[0].name in WITH_LISTS
-            frames = _predictions(classifier, source, keep, E, probabilities=probabilities, lists=lists)
+            form = _Form(keep, top_k, probabilities=probabilities, lists=lists)
+            frames = _predictions(classifier, sources, E, form)
             tables.write(frames, out, format=out_format)
 
 
+class _Form(NamedTuple):
+    """What is written of each text."""
+
+    keep: list[str]  # columns of the table
+    top_k: int
+    probabilities: bool  # those of all classes
+    lists: bool  # whether the format of the output has them
+
+
 def _predictions(
-    model: "FittedTextModel",
-    table: Table,
-    keep: list[str],
-    E: files.EmbeddingRows,
-    *,
-    probabilities: bool,
-    lists: bool,
+    model: "FittedTextModel", sources: list[Table], E: files.EmbeddingRows, form: _Form
 ) -> Iterator[Frame]:
     """Yield labels and probabilities for each batch of rows; without rows, an empty frame."""
     import numpy as np
@@ -95,33 +99,41 @@ def _predictions(
 
     def predictions(p: "np.ndarray", columns: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any]
-        if model.multilabel_:
-            chosen = [np.flatnonzero(row) for row in p > model.thresholds_]
+        if model.multilabel_ or form.top_k > 1:
+            if model.multilabel_:
+                chosen = [np.flatnonzero(row) for row in p > model.thresholds_]
+            else:
+                chosen = list(np.argsort(-p, axis=1, kind="stable")[:, : form.top_k])
             names = [labels[own].tolist() for own in chosen]
             # The digits that 32 bits hold.
             values = [[float(str(one)) for one in row[own]] for row, own in zip(p, chosen, strict=True)]
             found = {"predicted": names, "probability": values}
-            if not lists:
+            if not form.lists:
                 found["predicted"] = [tables.joined_names(row, separator) for row in names]
                 found["probability"] = [separator.join(map(str, row)) for row in values]
         else:
             found = {"predicted": labels[p.argmax(axis=1)].tolist(), "probability": p.max(axis=1)}
-        if probabilities:
+        if form.probabilities:
             found |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
-        return found | {name: columns[name] for name in keep}
+        return found | {name: columns[name] for name in form.keep}
 
-    try:
-        with Progress("texts", shown=False) as progress:
-            for batch in table.batches():
-                texts = list(batch.texts)
-                p = model.predict_proba(texts, E.next_rows(len(texts), table.name))
-                yield predictions(p, batch.others | {table.text: texts})
-                progress.advance(len(texts))
-        E.check_all_taken(table.name)
-    except tables.EmptyTableError as error:
-        terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")
+    n_before = 0
+    with Progress("texts", shown=False) as progress:
+        for source in sources:
+            try:
+                for batch in source.batches():
+                    texts = list(batch.texts)
+                    p = model.predict_proba(texts, E.next_rows(len(texts), source.name))
+                    yield predictions(p, batch.others | {source.text: texts})
+                    n_before += len(texts)
+                    progress.advance(len(texts))
+            except tables.EmptyTableError as error:
+                terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")
+    if n_before:
+        E.check_all_taken(sources[-1].name)
+    else:
         p = np.eye(len(model.classes_))
-        yield import_polars().DataFrame(predictions(p, {name: [""] * len(p) for name in keep})).clear()
+        yield import_polars().DataFrame(predictions(p, {name: [""] * len(p) for name in form.keep})).clear()
 
 
 def _labels(model: "FittedTextModel") -> "np.ndarray":

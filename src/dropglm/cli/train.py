@@ -1,9 +1,9 @@
 """``dropglm train``: from a table of texts to a model file, in memory or on a Dask cluster."""
 
-import glob
 import logging
 import math
 import os
+import sys
 import time
 import warnings
 from collections import Counter
@@ -39,7 +39,16 @@ if TYPE_CHECKING:
 IN_MEMORY_ONLY = {
     *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
     *("group", "embeddings", "embeddings_unlabeled", "embedder", "second_label"),
-    *("min_df", "max_df", "max_features", "analyzer", "characters", "stop_words", "expectation", "balanced"),
+    *(
+        "min_df",
+        "max_df",
+        "max_features",
+        "analyzer",
+        "characters",
+        "stop_words",
+        "expectation",
+        "class_weight",
+    ),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
     *("latent", "rounds", "ngram_weight", "device", "dask", "precision"),
 }
@@ -58,13 +67,21 @@ ONLINE_ONLY = {
 # Options whose names are those of the parameters of the classifier, with one value or with several.
 SAME = (
     *("max_df", "max_features", "analyzer", "stop_words", "lowercase", "strip_html", "tune", "expectation"),
-    *("calibrate", "naive_bayes", "rounds", "scoring", "precision", "device"),
+    *("calibrate", "naive_bayes", "rounds", "scoring", "precision", "device", "class_weight"),
 )
 CHARACTERS = (3, 4)
 SEVERAL = ("dropout", "l2", "discount", "l2_weights", "ngram_weight")
 
 
-@with_options(TrainOptions)
+GIVEN = ("COMMANDLINE", "DEFAULT_MAP")  # where options come from that a user gave; the second is --config
+# What the help shows of the options; --help-all shows all of them.
+COMMON = {
+    *("text", "label", "unlabeled", "separator", "weight", "group", "out", "validation", "baseline"),
+    *("ngrams", "stop_words", "embedder", "dropout", "l2", "folds", "online", "dask", "json", "quiet"),
+}
+
+
+@with_options(TrainOptions, common=COMMON)
 def train(context: typer.Context, options: TrainOptions) -> None:
     """Train a classifier on a table of texts and save it.
 
@@ -73,8 +90,12 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     """
     sources = {name: context.get_parameter_source(name) for name in context.params}
     classes = _probability_columns(options.label_probabilities)
+    if not options.tables and sys.stdin is not None and sys.stdin.isatty():
+        raise bad_option("TABLE", "name a table, or pass one through standard input.")
+    files.check_output(options.out, "--out", regular=True)
+    first, *others = tables.find_files(options.tables or ["-"])
     table = Table(
-        options.tables[0],
+        first,
         options.text,
         None if classes else options.label,
         keep=(*([] if options.group is None else [options.group]), *(options.second_label or ())),
@@ -82,30 +103,29 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         lists=not options.online,
         label_separator=options.separator,
         probabilities=tuple(classes.values()),
-        format=options.format,
+        format=files.format_of(first, options.format),
         encoding=options.encoding,
         delimiter=options.delimiter,
     )
-    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    given = {name for name, source in sources.items() if source and source.name in GIVEN}
     with Stages(shown=not options.quiet) as stages:
-        _train(TrainRun(options, given, table, stages, time.perf_counter()))
+        every = [table, *(replace(table, path=path) for path in others)]
+        _train(TrainRun(options, given, every, stages, time.perf_counter()))
 
 
 def _train(run: TrainRun) -> None:
     """Check the options, and train in one of the three ways."""
     options, given, table = run.options, run.given, run.table
-    if options.dask is None and len(options.tables) > 1:
-        raise bad_option("TABLE", "several tables need --dask.")
-    if options.dask is None and glob.has_magic(str(table.path)) and not os.path.exists(str(table.path)):
-        raise bad_option("TABLE", "a pattern of names needs --dask.")
     advice = {
         getattr(options, name): f"name the column to use with --{name}"
         for name in ("text", "label")
         if name not in given
     }
-    files.check_output(options.out, "--out", regular=True)
     terminal.announce_compilation(options.quiet)
     if options.online:
+        run.refuse({"dry_run"}, "cannot be used with --online.")
+        if len(run.tables) > 1:
+            raise bad_option("TABLE", "--online reads one table; join several with cat, or drop --online.")
         run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
         run.refuse(SEVERAL_LABELS, "cannot be used with --online, which learns one label per row.")
         from dropglm.cli.train_online import train_online
@@ -141,6 +161,10 @@ def _train(run: TrainRun) -> None:
     _check_names(options)
     _check_numbers(options)
     settings = _settings(options)
+    if options.dry_run:
+        with files.advising(advice):
+            _dry_run(run)
+        return
     if options.dask is None:
         with files.advising(advice):
             _train_in_memory(run, settings)
@@ -149,6 +173,18 @@ def _train(run: TrainRun) -> None:
     if options.tune:
         run.refuse({"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
     _train_dask(run, options.dask, settings)
+
+
+def _dry_run(run: TrainRun) -> None:
+    """Print the options, and what would be trained on."""
+    labelled, without = read_labelled(*run.tables)
+    more = files.read_unlabelled(run.options.unlabeled or (), run.table, run.options.unlabeled_text)
+    counts = Counter(name for row in labelled.labels for name in (row if isinstance(row, tuple) else (row,)))
+    run.stages.close()
+    print(f"# {plural(len(labelled.texts), 'text')} with labels, {len(without.texts) + len(more):,} without")
+    if not run.table.probabilities:
+        print(f"# labels: {', '.join(f'{name!r} {count:,}' for name, count in counts.most_common())}")
+    print(run.options_as_toml())
 
 
 def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
@@ -166,7 +202,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     _check_embeddings(options)
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
-    labelled, without = read_labelled(table)
+    labelled, without = read_labelled(*run.tables)
     groups = None if options.group is None else group_labels(table, labelled)
     texts, weights = labelled.texts, row_weights(table, labelled)
     y, soft = _labels_or_probabilities(labelled, options.label_probabilities)
@@ -176,9 +212,9 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     labels = set(soft or tables.all_names([] if y is None else y.tolist()))
     if len(labels) == 1:
         raise BadInputError(
-            f"{table.name}: all rows have the label {min(labels)!r}; at least two classes are needed."
+            f"{run.source}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
-    with naming_table(table.name):
+    with naming_table(run.source):
         # A class for each row: of several labels the rarest one, of probabilities the likeliest.
         numbers = RowLabels.of(None, y, len(texts), soft)
     if options.tune and options.scoring not in SCORERS:
@@ -187,7 +223,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         )
     if not (without.texts or options.unlabeled):
         run.refuse({"latent", "rounds"}, "needs --unlabeled, or rows without a label.")
-    E = embedded.all(len(texts) + len(without.texts), table.name)
+    E = embedded.all(len(texts) + len(without.texts), run.source)
     together = None
     if options.validation is not None:
         together = text_groups(TextClassifier(**settings), texts, numbers.y, groups).labels
@@ -205,7 +241,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         if several:
             run.refuse({"baseline"}, "compares models of one label per row.")
         assert y is not None
-        with naming_table(table.name):
+        with naming_table(run.source):
             check_class_sizes(y)
     more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text)
     more_E = more_embedded.all(len(more), "--unlabeled")
@@ -218,7 +254,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     }
     model = TextClassifier(**settings, embedder=read_embedder(options.embedder))
     begin = time.perf_counter()
-    with naming_table(table.name):
+    with naming_table(run.source):
         run.stages.plan(_costs(model, texts, numbers, more, validation, baseline=options.baseline))
         if options.second_label:
             second = _second_labels(options.second_label, labelled, rows, without, numbers.classes)
@@ -241,7 +277,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     comparison = None
     if options.baseline:
         begin_stage("Comparing with tf-idf")
-        with naming_table(table.name):
+        with naming_table(run.source):
             comparison = compare_with_baseline(
                 model,
                 texts,
@@ -269,7 +305,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         suspicious_labels=None if found is None else suspicious,
         baseline=comparison and comparison.to_dict(),
     )
-    if options.json:
+    if options.json or options.quiet:
         return
     if listed:
         title = "Labels that may be wrong, by models trained on the other folds"
@@ -551,6 +587,8 @@ def _check_names(options: TrainOptions) -> None:
     if options.device is not None:
         check_name("--device", options.device, DEVICES)
         check_device(options.device)
+    if options.class_weight is not None:
+        check_name("--class-weight", options.class_weight, ("balanced",))
     if options.stop_words is not None:
         check_name("--stop-words", options.stop_words, ("english",))
 
@@ -596,7 +634,6 @@ def _settings(options: TrainOptions) -> dict[str, Any]:
         "ngram_range": _ngram_range(options.ngrams),
         "characters": CHARACTERS if options.characters else None,
         "min_df": (1, 2) if options.min_df is None else options.min_df,
-        "class_weight": "balanced" if options.balanced else None,
         "n_latent": options.latent,
         "cv": options.folds,
         "n_jobs": options.threads,
@@ -605,7 +642,7 @@ def _settings(options: TrainOptions) -> dict[str, Any]:
 
 
 def _ngram_range(given: str) -> tuple[int, int]:
-    first, _, last = given.rpartition("-")
+    first, _, last = given.replace(",", "-").rpartition("-")
     if not (last.isdecimal() and (first or "1").isdecimal()) or not 1 <= int(first or 1) <= int(last) <= 50:
         raise bad_option("--ngrams", f"must be a number from 1 to 50 or a range such as 1-2, got {given!r}.")
     return int(first or 1), int(last)
@@ -623,11 +660,11 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
         raise bad_option("--dask", f"must be local or an address such as tcp://HOST:8786, got {address!r}.")
     unlabeled = [str(path) for path in options.unlabeled or ()]
-    if "-" in (*options.tables, *unlabeled):
+    if "-" in (run.table.path, *unlabeled):
         raise bad_option("--dask", "standard input cannot be read by several processes.")
-    labelled = [replace(table, path=path) for path in tables.find_files(options.tables)]
+    labelled = [replace(one, path=os.path.abspath(str(one.path))) for one in run.tables]
     other = files.unlabelled(table, options.unlabeled_text)
-    more = [replace(other, path=path) for path in tables.find_files(unlabeled)]
+    more = [replace(other, path=os.path.abspath(path)) for path in tables.find_files(unlabeled)]
     out, checkpoint = options.out, options.checkpoint
     files.check_distinct([("--out", out)], [file.name for file in (*labelled, *more)])
     if checkpoint is not None and checkpoint.resolve() in out.resolve().parents:

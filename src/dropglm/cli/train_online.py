@@ -116,7 +116,7 @@ def _with_columns_of(base: FittedTextModel | None, run: TrainRun) -> TrainRun:
     label = base.label_column_ if base is not None and "label" not in run.given else None
     table = replace(run.table, text=text or run.table.text, label=label or run.table.label)
     check_columns(table.text, table.label, weight=table.weight)
-    return replace(run, table=table)
+    return replace(run, tables=[table])
 
 
 def _model(settings: dict[str, Any], base: FittedTextModel | None, run: TrainRun) -> OnlineTextModel:

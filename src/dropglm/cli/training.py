@@ -1,6 +1,8 @@
 """What all ways of ``dropglm train`` share: the options, saving a model, and the report about it."""
 
+import json
 import time
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,22 @@ if TYPE_CHECKING:
     from dropglm.text.fitted_model import FittedTextModel
 
 TOP = 8  # n-grams of each class
+NOT_IN_CONFIG = ("config", "dry_run")
+
+
+def _read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Take the options in a TOML file as the defaults of the command."""
+    if path is not None:
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise typer.BadParameter(f"{path} cannot be read: {error}.") from None
+        found = {name.replace("-", "_"): value for name, value in content.items()}
+        known = [parameter.name for parameter in context.command.params if parameter.name]
+        for name in found:
+            options.check_name("--config", name, known)
+        context.default_map = found
+    return path
 
 
 @dataclass(frozen=True)
@@ -24,14 +42,14 @@ class TrainOptions:
     """The arguments of ``dropglm train``, in the order of its help."""
 
     tables: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="TABLE",
-            help="Table with texts and labels; - is standard input. With --dask there may be several, "
-            "patterns such as 'texts-*.csv' and folders.",
+            help="Tables with texts and labels, patterns such as 'texts-*.csv', or folders; - is standard "
+            "input, and the default.",
         ),
         File.READ,
-    ]
+    ] = None
     text: options.Text = "text"
     label: str = TABLES.field(
         "Column with the labels. Rows without a label are unlabelled texts; --online skips them.",
@@ -113,7 +131,7 @@ class TrainOptions:
         "How the expectation over dropout is computed: gaussian, quadratic, exact or monte_carlo.",
         default="gaussian",
     )
-    balanced: bool = MODEL.field("Give all classes the same total weight.", "--balanced", default=False)
+    class_weight: str | None = MODEL.field("balanced gives all classes the same total weight.")
     tune: bool = TUNING.field(
         "Choose settings by cross-validation: those with several values and, unless given, --dropout, --l2 "
         "and --l2-weights.",
@@ -206,8 +224,19 @@ class TrainOptions:
     device: str | None = OUTPUT.field(
         "Where to fit: cuda is an NVIDIA GPU (extra cuda); default cpu.", metavar="[cpu|cuda]"
     )
+    config: Path | None = OUTPUT.field(
+        "TOML file with options, such as l2 = 0.1; those on the command line go first. --dry-run writes one.",
+        is_eager=True,
+        callback=_read_config,
+        file=File.READ,
+    )
+    dry_run: bool = OUTPUT.field(
+        "Print the options as TOML, and what the tables hold, but do not train.", "--dry-run", default=False
+    )
     json: options.Json = False
-    quiet: options.Quiet = False
+    quiet: bool = OUTPUT.field(
+        "Print only errors, warnings and what --json prints.", "--quiet", "-q", default=False
+    )
 
 
 @dataclass(frozen=True)
@@ -219,8 +248,8 @@ class TrainRun:
     options : TrainOptions
     given : set of str
         Names of the options that the user gave.
-    table : Table
-        The table to train on; if there are several, how they are read.
+    tables : list of Table
+        The tables to train on, all of them read in the same way.
     stages : Stages
         What shows the progress of the run.
     start : float
@@ -229,9 +258,29 @@ class TrainRun:
 
     options: TrainOptions
     given: set[str]
-    table: Table
+    tables: list[Table]
     stages: Stages
     start: float
+
+    @property
+    def table(self) -> Table:
+        """The first table, which says how all are read."""
+        return self.tables[0]
+
+    @property
+    def source(self) -> str:
+        """The name in messages of what it trains on."""
+        return self.table.name if len(self.tables) == 1 else f"the {len(self.tables)} tables"
+
+    def options_as_toml(self) -> str:
+        """Return the options that the user gave as ``--config`` reads them; the others are comments."""
+        lines = []
+        for name, value in vars(self.options).items():
+            if value is not None and name not in NOT_IN_CONFIG:
+                mark = "" if name in self.given else "# "
+                written = json.dumps(value, default=str, ensure_ascii=False)
+                lines.append(f"{mark}{options.option_name(name).lstrip('-')} = {written}")
+        return "\n".join(sorted(lines, key=lambda line: line.startswith("#")))
 
     def refuse(self, names: Iterable[str], why: str) -> None:
         """Refuse options that the user gave and that cannot be used."""
@@ -262,6 +311,8 @@ class TrainRun:
         if self.options.json:
             known = {"model": str(out), "seconds": round(seconds, 3), **model.summary_.to_dict()}
             terminal.print_json({**known, **content, "top_features": top_to_dict(top)})
+            return
+        if self.options.quiet:
             return
         file = "model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total"
         terminal.print_pairs([*model.summary_.lines(), *lines, file])

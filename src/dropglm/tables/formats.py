@@ -88,6 +88,33 @@ def binary_stream(stream: Any, name: str) -> Any:
     return stream.buffer
 
 
+def guess_format(start: bytes) -> str:
+    r"""Return the format of a table that begins with these bytes: jsonl, parquet, tsv or csv.
+
+    Examples
+    --------
+    >>> guess_format(b'{"text": "good"}'), guess_format(b"text\tlabel\n"), guess_format(b"text,label\n")
+    ('jsonl', 'tsv', 'csv')
+    """
+    if start.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{"):
+        return "jsonl"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    header, _, _ = start.partition(b"\n")
+    return "tsv" if header.count(b"\t") > header.count(b",") else "csv"
+
+
+def format_of_standard_input() -> str:
+    """Return the format of the table that comes through standard input, of which nothing is consumed."""
+    stream = binary_stream(sys.stdin, "standard input")
+    if hasattr(stream, "peek"):
+        return guess_format(stream.peek(1))
+    begin = stream.tell()
+    start = stream.read()
+    stream.seek(begin)
+    return guess_format(start)
+
+
 @contextmanager
 def open_source(source: PathOrFile, compression: str | None) -> Iterator[IO[bytes]]:
     """Open a table and yield its decompressed bytes; a file that was open before stays open."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from io import BytesIO
-from itertools import pairwise
+from itertools import chain, pairwise
 from mmap import ACCESS_READ, mmap
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -85,6 +85,27 @@ class Batch:
             None if self.lines is None else taken(self.lines),
             list(bad),
         )
+
+    @classmethod
+    def joined(cls, batches: "Sequence[Batch]") -> "Batch":
+        """Return the rows of several tables as those of one, in their order.
+
+        Examples
+        --------
+        >>> one = Batch(["good"], ["1"], {}, rows=[1])
+        >>> both = Batch.joined([one, Batch(["bad", "?"], ["0", None], {}, rows=[1, 2])])
+        >>> both.texts, both.labels, both.rows
+        (['good', 'bad', '?'], ['1', '0', None], range(1, 4))
+        """
+        if len(batches) == 1:
+            return batches[0]
+        texts = list(chain.from_iterable(batch.texts for batch in batches))
+        labels = list(chain.from_iterable(batch.labels for batch in batches))
+        others = {
+            name: list(chain.from_iterable(batch.others[name] for batch in batches))
+            for name in batches[0].others
+        }
+        return cls(texts, labels, others, range(1, len(texts) + 1))
 
     def by_label(self) -> tuple["Batch", "Batch"]:
         """Return the rows that have a label, with all errors, and those that have none.
@@ -576,16 +597,17 @@ def no_labels(table: Table) -> TableError:
 
 
 def find_files(patterns: Iterable[str]) -> list[str]:
-    """Return the absolute paths of files: those that are named, match a pattern or are in a folder.
+    """Return the paths of files: those that are named, match a pattern or are in a folder.
 
-    Files in folders whose names begin with a dot or an underscore are left out, such as ``_SUCCESS``.
+    Files in folders whose names begin with a dot or an underscore are left out, such as ``_SUCCESS``. ``"-"``
+    stays as it is.
 
     Raises
     ------
     TableError
         If there is no file for one of the patterns.
     """
-    return [os.path.abspath(path) for pattern in patterns for path in _matching(pattern)]
+    return [path for pattern in patterns for path in _matching(pattern)]
 
 
 def _matching(pattern: str) -> list[str]:
@@ -595,7 +617,7 @@ def _matching(pattern: str) -> list[str]:
         if not found:
             raise TableError(f"{pattern}: this folder has no files.")
         return found
-    if os.path.exists(pattern):
+    if pattern == "-" or os.path.exists(pattern):
         return [pattern]
     if not glob.has_magic(pattern):
         raise TableError(f"{pattern}: there is no such file.")
