@@ -71,11 +71,11 @@ def test_an_output_that_another_option_names_is_refused_before_any_work(
     name, output, other, way, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    Path("file.csv").write_text("mine")
+    Path("file.csv").write_text("# mine")
     files = {output: LINKS[way](Path("file.csv"), Path("link.csv")), other: "file.csv"}
     error = sentence(dropglm(*named(name, files), cwd=tmp_path, code=2, stdin=b""))
     assert "is also an input" in error or "is also the file of --" in error
-    assert Path("file.csv").read_text() == "mine"
+    assert Path("file.csv").read_text() == "# mine"
 
 
 def test_two_outputs_that_do_not_exist_yet_are_compared_as_well(place, tmp_path):

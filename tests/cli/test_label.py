@@ -77,7 +77,7 @@ def test_rows_without_text_are_counted(folder, monkeypatch):
     (folder / "b.jsonl").write_text('{"text": "a"}\n{"text": null}\n{"text": "b"}\n{"text": " "}\n')
     done = run("label", "b.jsonl", "--classes", "x,y", "--no-browser", "--quiet", "--port", "0", cwd=folder)
     assert done.exit_code == 0
-    assert done.stderr == "dropglm: 2 rows have no text; there is nothing to label in them.\n"
+    assert done.stderr == "dropglm: skipped 2 rows without a text.\n"
 
 
 def test_the_exported_model_can_be_the_start_model(folder, monkeypatch):

@@ -152,7 +152,7 @@ def test_a_token_is_part_of_every_address(with_token):
     for wrong in ("", "a", "a-secre/", "a-secret2/a/b", "a/b", "%00", "%ff/"):
         answer = ask(bare, wrong)
         assert answer.status == 403
-        assert "address that the command has printed" in answer.error
+        assert "Wrong or missing access token" in answer.error
     answer = ask(bare, "a-secret")
     assert (answer.status, answer.headers["location"]) == (307, "a-secret/")
 

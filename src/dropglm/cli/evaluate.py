@@ -44,9 +44,7 @@ def evaluate(
     ] = None,
     mistakes: Annotated[
         int,
-        OUTPUT.option(
-            "Number of texts to list whose predictions are wrong with the highest probability.", min=0
-        ),
+        OUTPUT.option("How many of the most confident mistakes to list.", min=0),
     ] = 5,
     threads: options.Threads = -1,
     json: options.Json = False,
@@ -134,7 +132,7 @@ def _main_lines(measures: "Metrics | MultilabelMetrics") -> list[tuple[str, str]
     if isinstance(measures, Metrics):
         return [
             ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
-            ("mean F1", f"{measures.macro_f1:.4f}, over the classes"),
+            ("macro F1", f"{measures.macro_f1:.4f}, the mean over the classes"),
         ]
     precision, recall = measures.micro_precision, measures.micro_recall
     return [

@@ -138,8 +138,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                 address = address_of(listener, chosen.host, token)
                 stages.close()
                 if n_without:
-                    rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
-                    terminal.message(f"{rows} no text; there is nothing to label in them.")
+                    terminal.message(f"skipped {plural(n_without, 'row')} without a text.")
                 for notice in session.notices:
                     terminal.message(notice)
                 print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")

@@ -94,8 +94,7 @@ class TrainOptions:
         file=File.READ,
     )
     suspicious: int = OUTPUT.field(
-        "Number of texts to list whose label may be wrong: trained on the other folds, the model "
-        "confidently predicts another class.",
+        "How many texts to list whose label may be wrong, going by cross-validation.",
         default=5,
         min=0,
     )
@@ -119,7 +118,7 @@ class TrainOptions:
     )
     max_features: int | None = MODEL.field("Keep only this many of the most frequent n-grams.", min=1)
     analyzer: str = MODEL.field("What n-grams consist of: word, char or char_wb.", default="word")
-    stop_words: str | None = MODEL.field("Words to leave out: english.")
+    stop_words: str | None = MODEL.field("Stop-word list to leave out; only english is built in.")
     characters: bool = MODEL.field(
         "Beside words, also use sequences of three and four letters within words, as far as they help texts "
         "that were held out: they also say something about words that no text with a label has.",
@@ -154,9 +153,8 @@ class TrainOptions:
         min=0,
     )
     rounds: int = TUNING.field(
-        "Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that "
-        "the model predicts for them; they end early if texts that were held out get worse, or if "
-        "nothing changes any more.",
+        "Rounds of self-training for naive Bayes on the unlabelled texts; they stop early if held-out texts "
+        "get worse.",
         default=3,
         min=0,
     )
@@ -169,12 +167,12 @@ class TrainOptions:
         min=2,
     )
     ngram_weight: list[float] | None = TUNING.field(
-        "Factor of n-grams for each word after the first; by default 0.5, or the better of 0.5 and 1 if "
-        "there are more than 1,000 texts with labels."
+        "Multiply an n-gram's weight by this for each word after the first; by default 0.5, or the better of "
+        "0.5 and 1 if there are more than 1,000 texts with labels."
     )
     calibrate: bool = TUNING.field("Scale the probabilities to fit texts that were held out.", default=True)
     naive_bayes: bool = TUNING.field(
-        "Add naive Bayes' weights, as far as they help texts that were held out.", default=True
+        "Blend in the weights of naive Bayes as far as cross-validation gains.", default=True
     )
     precision: float | None = TUNING.field(
         "If rows have several labels: the share of the predictions of each label that are expected to be "
@@ -206,7 +204,7 @@ class TrainOptions:
         file=File.WRITTEN,
     )
     every: int = ONLINE.field(
-        "Write a checkpoint at the end of the first batch after at least this many rows.",
+        "Rows between checkpoints.",
         default=100_000,
         min=1,
     )

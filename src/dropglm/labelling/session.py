@@ -527,7 +527,7 @@ class LabellingSession:
         """Wait for other actions; raise an error if this is not the version that the annotator has seen."""
         with self._acting:
             if seen is not None and seen != self.version:
-                raise ChangedError("The labels were changed elsewhere, such as in another tab; look again.")
+                raise ChangedError("The labels were changed in another tab; reload the page.")
             yield
 
     def _reference(self, number: int | None) -> TextReference:

@@ -212,7 +212,7 @@ def search_line(search: dict[str, Any]) -> str:
         verb = "is" if search["within"] == 1 else "are"
         line += f"; {within} {verb} within one standard error of the best"
     if search.get("l2_at_edge"):
-        line += "; l2 is at the edge of the values tried, and one beyond it may be better"
+        line += "; the best l2 is at the edge of the grid: try a value beyond it"
     alone = search.get("never_held_out")
     if alone:
         line += f"; without {alone} text{'s' if alone > 1 else ''} that could not be held out"

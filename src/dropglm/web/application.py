@@ -470,9 +470,8 @@ class SecurityMiddleware:
         path: str = scope["path"]
         given, slash, rest = path[1:].partition("/")
         if not hmac.compare_digest(given.encode(errors="replace"), token.encode()):
-            return error_answer(
-                403, "Open the address that the command has printed; it has a key in it."
-            ), scope
+            why = "Wrong or missing access token; use the whole address that the command printed."
+            return error_answer(403, why), scope
         if not slash:  # the page's links are relative to its folder
             return RedirectResponse(f"{token}/"), scope
         changed: dict[str, Any] = {**scope, "path": f"/{rest}"}
