@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What an installation needs in the environment itself, so that functions are compiled by the Numba that will run them.
 BUILD := hatchling hatch-vcs editables 'setuptools-scm>=10' numba scikit-learn scipy threadpoolctl
 
-.PHONY: demo test pytest test-oldest lint format bench bench-cores bench-gpu faults reproduce readme docs dist lock clean
+.PHONY: demo test pytest test-slow test-oldest lint format bench bench-cores bench-gpu faults reproduce readme docs dist lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
@@ -18,7 +18,11 @@ test: lint pytest
 
 pytest: $(VENV)/.test
 	$(BIN)/dropglm compile --quiet
-	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+# The tests that take long, each with a quicker relative in the suite.
+test-slow:
+	$(MAKE) pytest ARGS="-m slow"
 
 # The suite with the oldest versions that pyproject.toml allows, in an environment of its own; ARGS=... goes to pytest.
 test-oldest: constraints-oldest.txt

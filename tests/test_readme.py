@@ -161,6 +161,7 @@ def test_a_table_that_is_missing_is_named():
         page.row("in memory", "Nonsense")
 
 
+@pytest.mark.slow
 def test_the_simulation_example_is_as_accurate_as_the_paper():
     """The paper has 0.73 where useful features are active and 0.55 over all rows."""
     printed = readme.run_python([(ROOT / "examples" / "dropout_training.py").read_text(encoding="utf-8")])[0]

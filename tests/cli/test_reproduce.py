@@ -230,6 +230,7 @@ def test_quiet_is_silent(registered, tmp_path, monkeypatch):
     assert err == ""
 
 
+@pytest.mark.slow
 def test_a_killed_quick_run_resumes_and_writes_a_page(tmp_path):
     wrapper = ("-c", KILLED_AFTER_FIVE_FITS)
     command = "reproduce", "online", "--quick", "--out", "results/here"

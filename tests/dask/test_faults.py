@@ -96,7 +96,11 @@ def expected(cluster, data):
         return coefficients(LogisticRegression(client=client).fit(*parts(data)))
 
 
-@pytest.mark.parametrize(("work", "number"), [(survey, 1), (answer, 4)], ids=["survey", "iteration"])
+@pytest.mark.parametrize(
+    ("work", "number"),
+    [pytest.param(survey, 1, marks=pytest.mark.slow), (answer, 4)],
+    ids=["survey", "iteration"],
+)
 def test_a_worker_that_is_killed_changes_nothing(monkeypatch, client, data, expected, work, number):
     killed = []
     model = model_with(monkeypatch, client, lambda: killed.append(kill_one(client)), work, number)
@@ -117,7 +121,9 @@ def tuned(cluster):
 
 
 @pytest.mark.parametrize(
-    ("work", "number"), [(gram_share, 3), (answer, 10)], ids=["latent features", "search"]
+    ("work", "number"),
+    [pytest.param(gram_share, 3, marks=pytest.mark.slow), (answer, 10)],
+    ids=["latent features", "search"],
 )
 def test_a_worker_that_is_killed_does_not_change_a_tuned_text_classifier(
     monkeypatch, client, tuned, work, number

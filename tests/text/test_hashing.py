@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn import config_context
@@ -18,6 +18,7 @@ TEXTS = ["It's dull!", "Dull<br />film", "", "a a a b", "an extraordinarily long
 texts = st.lists(st.text(st.sampled_from("ab é日<>'.\n \U0001f600"), max_size=12), min_size=1, max_size=6)
 
 
+@settings(max_examples=30)  # each with an array of 2^24 numbers
 @given(texts=texts, n=st.integers(1, 3), shortest=st.integers(1, 3))
 def test_the_columns_that_occur_equal_those_of_a_vocabulary(texts, n, shortest):
     """With so many columns that none is shared, each n-gram has a column of its own."""

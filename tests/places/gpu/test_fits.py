@@ -275,6 +275,7 @@ def test_each_of_several_labels_is_fitted_as_on_the_cpu(K, unlabeled):
     assert_allclose(cuda.predict_proba(X), cpu.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_search_blends_several_labels_as_on_the_cpu():
     """With sums of the features by label, rounds that count unlabelled rows, and a factor per label."""
     X, U = data(n=24)[0], data(n=20)[0]
