@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # imports scikit-learn
     from dropglm.search import LogisticRegressionCV
 
 MAX_CLASSES = 12  # listed on one line of a summary
+BLENDED = ("scale", "naive_bayes", "words", "characters")  # settings that are factors of predictors
 
 
 @dataclass(frozen=True)
@@ -123,16 +124,9 @@ class Summary:
         classes = format_class_counts(self.texts)
         if several:
             classes = f"any of {len(self.texts):,}: {classes}; {several['without']:,} have none"
-        settings = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value is not None)
-        lines = [
-            ("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without"),
-            ("n-grams", self.ngrams_line()),
-            ("settings", settings),
-        ]
-        if self.embedding:
-            lines.insert(2, ("embeddings", _embedding_line(self.embedding)))
+        lines = [("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without")]
         if self.copies:
-            lines.insert(1, ("copies", self._copies_line(total)))
+            lines.append(("copies", self._copies_line(total)))
         if self.search:
             lines.append(("cross-validation", search_line(self.search)))
             if several and several["micro_f1"] is not None:
@@ -142,8 +136,16 @@ class Summary:
             lines.append(("unlabelled texts", effect_line(self.unlabeled_effect, self.search)))
         if self.second_hand:
             lines.append(("second-hand", second_hand_line(self.second_hand)))
+        lines.append(("n-grams", self.ngrams_line()))
+        if self.embedding:
+            lines.append(("embeddings", _embedding_line(self.embedding)))
         status = "converged" if self.converged else "NOT converged"
-        return [*lines, ("fit", f"{status} after {self.iterations} iterations")]
+        return [
+            *lines,
+            ("settings", _settings_line(self.settings)),
+            *blend_lines(self.settings),
+            ("fit", f"{status} after {self.iterations} iterations"),
+        ]
 
     def ngrams_line(self) -> str:
         """Return how many n-grams there are."""
@@ -163,6 +165,31 @@ class Summary:
         return "\n".join(f"{heading:<18}{text}" for heading, text in self.lines())
 
 
+def _settings_line(settings: dict[str, Any]) -> str:
+    shown = {name: value for name, value in settings.items() if value is not None and name not in BLENDED}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def blend_lines(settings: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a line about the factors with which the parts of a model are added up, if it has parts.
+
+    Examples
+    --------
+    >>> blend_lines({"scale": 0.8, "naive_bayes": 0.2, "words": 0.6, "characters": 0.5})
+    [('blend', '0.6 × words (0.8 × fit + 0.2 × naive Bayes) + 0.5 × characters')]
+    """
+    factors = {name: settings.get(name) for name in BLENDED}
+    fit, bayes, words, characters = (factors[name] for name in BLENDED)
+    if fit is None:
+        return []
+    line = f"{fit:g} × fit" + ("" if bayes is None else f" + {bayes:g} × naive Bayes")
+    if words is not None:
+        line = f"{words:g} × words ({line})"
+    if characters is not None:
+        line += f" + {characters:g} × characters"
+    return [("blend", line)]
+
+
 def _embedding_line(embedding: dict[str, Any]) -> str:
     source = "" if embedding["name"] is None else f" from {embedding['name']}"
     noises, weights = (np.atleast_1d(embedding[name]).tolist() for name in ("noise", "l2_weight"))
@@ -174,9 +201,11 @@ def _embedding_line(embedding: dict[str, Any]) -> str:
 
 
 def format_class_counts(texts: dict[str, int]) -> str:
-    """Return the number of texts of each class, of the first dozen classes if there are more."""
-    first = [f"{label} {count:,}" for label, count in list(texts.items())[:MAX_CLASSES]]
-    return ", ".join(first) + (", …" if len(texts) > MAX_CLASSES else "")
+    """Return the number of texts of each class, the largest first; of a dozen classes if there are more."""
+    by_size = sorted(texts.items(), key=lambda pair: -pair[1])
+    first = [f"{label} {count:,}" for label, count in by_size[:MAX_CLASSES]]
+    more = len(texts) - MAX_CLASSES
+    return ", ".join(first) + (f" and {more:,} classes more" if more > 0 else "")
 
 
 def readable_score(scoring: str, score: float) -> tuple[str, float]:
@@ -211,7 +240,7 @@ def search_line(search: dict[str, Any]) -> str:
         within = f"{search['within']} of {search['points']} settings"
         verb = "is" if search["within"] == 1 else "are"
         line += f"; {within} {verb} within one standard error of the best"
-    if search.get("l2_at_edge"):
+    if search.get("l2_at_edge") and search.get("accuracy") != 1.0:
         line += "; the best l2 is at the edge of the grid: try a value beyond it"
     alone = search.get("never_held_out")
     if alone:
