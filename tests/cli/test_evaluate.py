@@ -104,6 +104,6 @@ def test_evaluate_of_many_classes_lists_the_worst(tmp_path):
     dropglm("train", "many.csv", "--no-tune", "--out", "many.skops", cwd=tmp_path)
     write_csv(tmp_path / "one.csv", [("word3 film", "class 07"), *rows[:20]])
     out = dropglm("evaluate", "many.skops", "one.csv", cwd=tmp_path)
-    assert "The 20 classes with the lowest F1" in out
+    assert "Classes: the 20 with the lowest F1" in out
     assert "Most frequent mistakes" in out
     assert "class 24" not in out

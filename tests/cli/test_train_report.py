@@ -157,3 +157,13 @@ def test_a_log_says_how_long_the_stages_took(place):
     (line,) = lines
     assert re.fullmatch(r"Took \d+\.\d s(: (.+ \d+\.\d s(, )?)+)?\.", line)
     assert run(*command, "--quiet", cwd=place).stderr == ""
+
+
+def test_held_out_texts_have_measures_by_class(folder, tmp_path):
+    report = json.loads(dropglm(*TRAIN, "--json", cwd=folder))
+    assert report["held_out"]["accuracy"] == pytest.approx(report["search"]["accuracy"])
+    assert [one["label"] for one in report["held_out"]["by_class"]] == ["bad", "good"]
+    assert "on held-out texts" not in dropglm(*TRAIN, cwd=folder)
+    some = [(f"{word} {number % 7} film", word) for word in ("good", "bad", "odd") for number in range(8)]
+    write_csv(tmp_path / "three.csv", some)
+    assert "Classes, on held-out texts" in dropglm("train", "three.csv", "--folds", "2", cwd=tmp_path)

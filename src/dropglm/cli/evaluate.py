@@ -109,7 +109,7 @@ def evaluate(
             *([("unknown labels", measures.unknown_line())] if measures.unknown_labels else []),
         ]
     )
-    _print_classes(measures)
+    terminal.print_classes(measures, "Classes")
     if isinstance(measures, Metrics):
         _print_confusion(measures)
         title, header = "share of correct predictions by predicted probability", ("texts", "correct")
@@ -140,24 +140,6 @@ def _main_lines(measures: "Metrics | MultilabelMetrics") -> list[tuple[str, str]
         ("macro F1", f"{measures.macro_f1:.4f}, the mean over the labels"),
         ("all labels right", f"{measures.subset_accuracy:.4f} ± {measures.standard_error:.4f}"),
     ]
-
-
-def _print_classes(measures: "Metrics | MultilabelMetrics") -> None:
-    """Print precision, recall and F1 of each class, of those with the lowest F1 if there are many."""
-    shown, title = measures.by_class, "Classes"
-    if len(shown) > terminal.MOST_CLASSES:
-        title = f"The {terminal.MOST_CLASSES} classes with the lowest F1 (--json lists all)"
-        known = [one for one in shown if one.f1 is not None]
-        shown = sorted(known, key=lambda one: one.f1 or 0.0)[: terminal.MOST_CLASSES]
-
-    def number(value: float | None) -> str:
-        return "-" if value is None else f"{value:.3f}"
-
-    rows = (
-        (str(one.label), number(one.precision), number(one.recall), number(one.f1), f"{one.texts:,}")
-        for one in shown
-    )
-    terminal.print_table(title, ("class", "precision", "recall", "F1", "texts"), rows)
 
 
 def _print_confusion(measures: "Metrics") -> None:

@@ -14,7 +14,7 @@ from dropglm.base.progress import before_compiling, plural, write_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dropglm.text.metrics import Disagreement
+    from dropglm.text.metrics import Disagreement, Metrics, MultilabelMetrics
 
 LONGEST = 50  # characters of an n-gram; a word may be a whole encoded picture
 MOST_CLASSES = 20  # in a table
@@ -102,6 +102,24 @@ def print_json(content: Any) -> None:
     """Print JSON to standard output, in ASCII unless the output is encoded in UTF-8."""
     is_utf = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     print(json.dumps(content, indent=2, ensure_ascii=not is_utf))
+
+
+def print_classes(measures: "Metrics | MultilabelMetrics", title: str) -> None:
+    """Print precision, recall and F1 of each class, of those with the lowest F1 if there are many."""
+    shown = measures.by_class
+    if len(shown) > MOST_CLASSES:
+        title += f": the {MOST_CLASSES} with the lowest F1 (--json lists all)"
+        known = [one for one in shown if one.f1 is not None]
+        shown = sorted(known, key=lambda one: one.f1 or 0.0)[:MOST_CLASSES]
+
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3f}"
+
+    rows = (
+        (str(one.label), number(one.precision), number(one.recall), number(one.f1), f"{one.texts:,}")
+        for one in shown
+    )
+    print_table(title, ("class", "precision", "recall", "F1", "texts"), rows)
 
 
 def print_disagreements(title: str, found: "Sequence[Disagreement]") -> None:

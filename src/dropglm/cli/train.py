@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dropglm.places.labels import RowLabels
     from dropglm.text import TextClassifier
     from dropglm.text.comparison import Comparison, Scores
-    from dropglm.text.metrics import Disagreement
+    from dropglm.text.metrics import Disagreement, Metrics, MultilabelMetrics
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
@@ -289,6 +289,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
                 shown=not options.quiet,
             )
     hint = _encoder_hint(run, model, texts, y, of_rows | {"label_probabilities": soft})
+    by_class = None if y is None else _held_out_metrics(model, y, of_rows["sample_weight"])
     listed, n_found = (found or [])[: options.suspicious], len(found or ())
     suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
     lines, measured = run.lines_about_rows(len(without.texts)), None
@@ -303,10 +304,13 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         encoder_hint=hint,
         validation=measured,
         suspicious_labels=None if found is None else suspicious,
+        held_out=by_class and by_class.to_dict(),
         baseline=comparison and comparison.to_dict(),
     )
     if options.json or options.quiet:
         return
+    if by_class is not None and len(by_class.by_class) > 2:
+        terminal.print_classes(by_class, "Classes, on held-out texts")
     if listed:
         title = "Labels that may be wrong, by models trained on the other folds"
         terminal.print_disagreements(f"{title}: {len(listed):,} of {n_found:,}", listed)
@@ -526,6 +530,22 @@ def _split(
     ours, held_out = drawn if groups is None else (np.flatnonzero(np.isin(unit_of, some)) for some in drawn)
     measured = labelled.take(held_out.tolist())
     return ours, Validation(measured, y[held_out], row_weights(run.table, measured))
+
+
+def _held_out_metrics(
+    model: "TextClassifier", y: "np.ndarray", weights: list[float] | None
+) -> "Metrics | MultilabelMetrics | None":
+    """Return the metrics of cross-validation over the texts that were held out; None without tuning."""
+    import numpy as np
+
+    from dropglm.text.metrics import metrics_of
+
+    probabilities = getattr(model, "cv_probabilities_", None)
+    if probabilities is None:
+        return None
+    rows = np.flatnonzero(~np.isnan(probabilities[:, 0]))
+    kept = None if weights is None else np.asarray(weights)[rows]
+    return metrics_of(model, y[rows], probabilities[rows], kept)
 
 
 def _suspicious_labels(
