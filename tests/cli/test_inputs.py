@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from typer.main import get_command
 
-from dropglm.cli.app import SPELLINGS, app, our_spelling
+from dropglm.cli.app import app
+from dropglm.cli.options import SPELLINGS, our_spelling
 from tests.cli.command import dropglm, error_of
 
 TRAIN = ("train", "--no-tune", "--out", "new.skops")
@@ -118,6 +119,9 @@ def test_a_dry_run_writes_the_configuration_that_trains_the_same_model(folder):
     assert tomllib.loads(config)["l2"] == [0.3]
     (folder / "train.toml").write_text(config)
     dropglm("train", *options, "--out", "one.skops", cwd=folder)
+    dropglm("train", "--config", "train.toml", "--out", "new.skops", cwd=folder)
+    assert (folder / "new.skops").read_bytes() == (folder / "one.skops").read_bytes()
+    (folder / "train.toml").write_text("tables = 'all.csv'\nl2 = 0.3\nngram-range = '1'\nno-tune = true\n")
     dropglm("train", "--config", "train.toml", "--out", "new.skops", cwd=folder)
     assert (folder / "new.skops").read_bytes() == (folder / "one.skops").read_bytes()
     (folder / "train.toml").write_text("ngram = 3\n")

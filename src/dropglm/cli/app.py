@@ -14,45 +14,12 @@ from dropglm.cli.explain import explain
 from dropglm.cli.export import card, export
 from dropglm.cli.files import distinct_files
 from dropglm.cli.label import label
+from dropglm.cli.options import SHORTHANDS, bad_option, our_spelling
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
 from dropglm.cli.serve import serve
 from dropglm.cli.tag import app as tag
 from dropglm.cli.train import train
-
-# Names that other programs give to options and commands, and ours that mean the same.
-SPELLINGS = {
-    **dict.fromkeys(("jobs", "n-jobs", "n-threads"), "threads"),
-    **dict.fromkeys(("text-column", "text-col", "text-field"), "text"),
-    **dict.fromkeys(("label-column", "label-col", "label-field", "target"), "label"),
-    **dict.fromkeys(("label-sep", "label-separator"), "separator"),
-    **dict.fromkeys(("sep", "field-separator"), "delimiter"),
-    **dict.fromkeys(("unlabelled", "unlabeled-data"), "unlabeled"),
-    **dict.fromkeys(("proba", "probas", "probs"), "probabilities"),
-    **dict.fromkeys(("random-state", "random-seed"), "seed"),
-    **dict.fromkeys(("weight-column", "sample-weight"), "weight"),
-    **dict.fromkeys(("info", "show", "inspect"), "explain"),
-    **dict.fromkeys(("test", "score"), "evaluate"),
-    **dict.fromkeys(("fit", "learn"), "train"),
-    "output": "out",
-    "output-format": "out-format",
-    "ngram-range": "ngrams",
-    "cv": "folds",
-    "annotate": "label",
-    "classify": "predict",
-}
-
-
-def our_spelling(name: str) -> str:
-    """Return our name of an option or a command; names may have underscores, as in Python.
-
-    Examples
-    --------
-    >>> our_spelling("n_jobs"), our_spelling("max_df")
-    ('threads', 'max-df')
-    """
-    name = name.replace("_", "-")
-    return SPELLINGS.get(name, name)
 
 
 class Command(TyperCommand):
@@ -70,7 +37,7 @@ class Command(TyperCommand):
             for option in options:
                 option.hidden = not everything and option.name not in common
             self.epilog = None if everything else f"All {len(options)} options: {ctx.command_path} --help-all"
-        args = ["--help"] if everything else args
+        args = ["--help"] if everything else [word for one in args for word in SHORTHANDS.get(one, [one])]
         if self.params[0].name == "model":
             args = _model_first(args)
         return super().parse_args(ctx, args)
@@ -84,7 +51,9 @@ def _model_first(args: list[str]) -> list[str]:
             break
         if name == "--model" and file:
             return [file, *args[:place], *args[place + 1 :]]
-        if one in ("-m", "--model") and place + 1 < len(args):
+        if one in ("-m", "--model"):
+            if place + 1 == len(args):
+                raise bad_option(one, "name the file of the model.")
             return [args[place + 1], *args[:place], *args[place + 2 :]]
     return args
 

@@ -18,6 +18,30 @@ from dropglm.tables.lines import find_codec
 LABEL_SEPARATOR = ";"  # of several labels in what is written, unless a model was trained with another one
 TAB_NAMES = ("\\t", "tab")
 
+# Names that other programs give to options and commands, and ours that mean the same.
+SPELLINGS = {
+    **dict.fromkeys(("jobs", "n-jobs", "n-threads"), "threads"),
+    **dict.fromkeys(("text-column", "text-col", "text-field"), "text"),
+    **dict.fromkeys(("label-column", "label-col", "label-field", "target"), "label"),
+    **dict.fromkeys(("label-sep", "label-separator"), "separator"),
+    **dict.fromkeys(("sep", "field-separator"), "delimiter"),
+    **dict.fromkeys(("unlabelled", "unlabeled-data"), "unlabeled"),
+    **dict.fromkeys(("proba", "probas", "probs"), "probabilities"),
+    **dict.fromkeys(("random-state", "random-seed"), "seed"),
+    **dict.fromkeys(("weight-column", "sample-weight"), "weight"),
+    **dict.fromkeys(("info", "show", "inspect"), "explain"),
+    **dict.fromkeys(("test", "score"), "evaluate"),
+    **dict.fromkeys(("fit", "learn"), "train"),
+    "output": "out",
+    "output-format": "out-format",
+    "ngram-range": "ngrams",
+    "cv": "folds",
+    "annotate": "label",
+    "classify": "predict",
+}
+# Options of other programs, and earlier ones of ours, that stand for one of ours with a value.
+SHORTHANDS = {"--balanced": ["--class-weight", "balanced"], "--labels-only": ["--out-format", "txt"]}
+
 Options = TypeVar("Options")
 Command = Callable[[typer.Context, Options], None]
 
@@ -46,6 +70,18 @@ class File(Enum):
 
     READ = auto()
     WRITTEN = auto()
+
+
+def our_spelling(name: str) -> str:
+    """Return our name of an option or a command; names may have underscores, as in Python.
+
+    Examples
+    --------
+    >>> our_spelling("n_jobs"), our_spelling("max_df")
+    ('threads', 'max-df')
+    """
+    name = name.replace("_", "-")
+    return SPELLINGS.get(name, name)
 
 
 def option_name(parameter: str) -> str:
@@ -135,7 +171,9 @@ def _not_zero(given: int) -> int:
 # Shared by several commands.
 
 ModelFile = Annotated[
-    Path, typer.Argument(help="Model file, written by dropglm train; also -m FILE."), File.READ
+    Path,
+    typer.Argument(metavar="MODEL", help="Model file, written by dropglm train; also -m FILE."),
+    File.READ,
 ]
 TextsOrFiles = Annotated[
     list[str] | None,

@@ -12,7 +12,7 @@ import typer
 
 from dropglm.base.progress import Stages, begin_stage
 from dropglm.cli import options, terminal
-from dropglm.cli.options import DASK, MODEL, ONLINE, OUTPUT, TABLES, TUNING, File
+from dropglm.cli.options import DASK, MODEL, ONLINE, OUTPUT, TABLES, TUNING, File, our_spelling
 from dropglm.tables import Table
 
 if TYPE_CHECKING:
@@ -24,16 +24,24 @@ NOT_IN_CONFIG = ("config", "dry_run")
 
 def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     """Take the options in a TOML file as the defaults of the command."""
-    if path is not None:
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise typer.BadParameter(f"{path} cannot be read: {error}.") from None
-        found = {name.replace("-", "_"): value for name, value in content.items()}
-        known = [parameter.name for parameter in context.command.params if parameter.name]
-        for name in found:
-            options.check_name("--config", name, known)
-        context.default_map = found
+    if path is None:
+        return None
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise typer.BadParameter(f"{path} is not a TOML file: {error}.") from None
+    known = {one.name.replace("_", "-"): one for one in context.command.params if one.name is not None}
+    context.default_map = {}
+    for name, value in content.items():
+        is_off = name.startswith("no-") and isinstance(value, bool)
+        ours = our_spelling(name.removeprefix("no-") if is_off else name)
+        options.check_name("--config", ours, known)
+        option = known[ours]
+        takes_several = option.nargs != 1 or getattr(option, "multiple", False)
+        value = not value if is_off else [value] if takes_several and not isinstance(value, list) else value
+        context.default_map[str(option.name)] = value
     return path
 
 
