@@ -205,9 +205,9 @@ def _names(sentence: list[Any], kind: str) -> list[Any]:
     allowed = (str, tuple) if kind == WORDS else NAMED
     for token in sentence:
         if not isinstance(token, allowed):
-            raise TypeError(f"a token is of type {type(token).__name__}")
+            raise InputTypeError(f"a token is of type {type(token).__name__}")
         if not isinstance(token, (str, dict)) and not all(isinstance(one, str) for one in token):
-            raise TypeError("the words, columns and names of a token must be strings")
+            raise InputTypeError("the words, columns and names of a token must be strings")
     return word_features(sentence) if kind == WORDS else sentence
 
 
@@ -215,13 +215,13 @@ def _named_values(values: dict[Any, Any]) -> Iterable[tuple[str, float]]:
     """Yield the features of a dictionary: a string is a feature of its own, a number or a flag a value."""
     for key, x in values.items():
         if not isinstance(key, str):
-            raise TypeError("the names of a token's features must be strings")
+            raise InputTypeError("the names of a token's features must be strings")
         if isinstance(x, str):
             yield f"{key}={x}", 1.0
         elif x:
             number = float(x)
             if not np.isfinite(number):
-                raise ValueError(f"the value of {key!r} is not finite")
+                raise InputError(f"the value of {key!r} is not finite")
             yield key, number
 
 

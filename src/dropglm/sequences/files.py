@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dropglm.base.errors import InputTypeError
 from dropglm.base.files import FileError, naming_file, replacing
 
 CONLL, JSONL = "conll", "jsonl"
@@ -150,14 +151,14 @@ def _jsonl(path: str, lines: list[str], columns: Columns, tagged: bool) -> Itera
         try:
             row = json.loads(line)
             if not isinstance(row, dict):
-                raise TypeError("it is not an object")
+                raise InputTypeError("it is not an object")
             found = [row[name] for name in names]
             for name, cells in zip(names, found, strict=True):
                 nullable = tagged and name == columns.tag
                 if not isinstance(cells, list) or len(cells) != len(found[0]):
-                    raise TypeError(f"{name!r} is not a list with an entry per token")
+                    raise InputTypeError(f"{name!r} is not a list with an entry per token")
                 if not all(isinstance(cell, str) or (nullable and cell is None) for cell in cells):
-                    raise TypeError(f"{name!r} has an entry that is not a string")
+                    raise InputTypeError(f"{name!r} has an entry that is not a string")
         except KeyError as error:
             raise FileError(
                 f"{path}, line {number} has no {error}; set token, set tag or set column.", *PARAMETERS
