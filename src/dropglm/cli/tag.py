@@ -7,7 +7,7 @@ import typer
 
 from dropglm.base.progress import Stages, begin_stage
 from dropglm.cli import options, terminal
-from dropglm.cli.errors import naming_table
+from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import check_output, distinct_files
 from dropglm.cli.options import MODEL, OUTPUT, TABLES, File, check_name
 
@@ -164,7 +164,9 @@ def evaluate(
     pairs = [
         pair for rows in zip(tags, predicted, strict=True) for pair in zip(*rows, strict=True) if pair[0]
     ]
-    accuracy = sum(true == given for true, given in pairs) / max(len(pairs), 1)
+    if not pairs:
+        raise BadInputError(f"{sentences} has no known tag.")
+    accuracy = sum(true == given for true, given in pairs) / len(pairs)
     seen = {true for true, _ in pairs}
     is_complete = all(known is not None for own in tags for known in own)
     marks = is_complete and all(tag == "O" or tag[:2] in {"B-", "I-", "E-", "S-"} for tag in seen)
@@ -208,7 +210,14 @@ def _columns(
     known = None if tagger is None else tagger.columns
     chosen = format or (known["format"] if known is not None and path == "-" else format_of(path))
     named = Columns.of(chosen, token, tag, others or ())
-    if known is None or known["format"] != chosen:
+    if known is None:
+        return named
+    if known["format"] != chosen:
+        if len(named.others) != len(known["others"]):
+            raise BadInputError(
+                f"{path} is not a {known['format']} file, as that which the model was trained with: name as "
+                f"many columns of features as there, {len(known['others'])}, with --column."
+            )
         return named
     return Columns(
         chosen,
