@@ -142,7 +142,7 @@ def test_sentences_without_known_tags_cannot_be_evaluated(folder):
     train(folder, "train.txt")
     (folder / "unknown.txt").write_text("Ulm NNP _\n")
     error = error_of("tag", "evaluate", "model.skops", "unknown.txt", cwd=folder)
-    assert "unknown.txt has no known tag." in error
+    assert "unknown.txt: tags has no known tag." in error
 
 
 def test_files_of_other_models_are_refused(folder):

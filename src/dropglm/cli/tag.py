@@ -151,25 +151,20 @@ def evaluate(
     precision, recall and F1 of entities, over all and by type.
     """
     from dropglm.sequences.files import read_sentences
-    from dropglm.sequences.metrics import EntityScores, entity_scores
+    from dropglm.sequences.metrics import EntityScores, entity_scores, known_pairs
     from dropglm.sequences.model import load_fitted_tagger
 
     tagger = load_fitted_tagger(model)
     tagger.n_jobs = threads
     columns = _columns(sentences, format, token, tag, column, tagger)
     found = read_sentences(sentences, columns)
+    tags: list[list[Any]] = [one.tags or [] for one in found]
     with naming_table(sentences):
         predicted = tagger.predict([one.tokens for one in found])
-    tags: list[list[Any]] = [one.tags or [] for one in found]
-    pairs = [
-        pair for rows in zip(tags, predicted, strict=True) for pair in zip(*rows, strict=True) if pair[0]
-    ]
-    if not pairs:
-        raise BadInputError(f"{sentences} has no known tag.")
+        pairs = known_pairs(tags, predicted)
     accuracy = sum(true == given for true, given in pairs) / len(pairs)
-    seen = {true for true, _ in pairs}
     is_complete = all(known is not None for own in tags for known in own)
-    marks = is_complete and all(tag == "O" or tag[:2] in {"B-", "I-", "E-", "S-"} for tag in seen)
+    marks = is_complete and all(true == "O" or true[:2] in {"B-", "I-", "E-", "S-"} for true, _ in pairs)
     entities: EntityScores | None = entity_scores(tags, predicted) if marks else None
     if json:
         more = {} if entities is None else {"entities": entities.to_dict()}

@@ -24,6 +24,7 @@ from dropglm.experiments.results import Lines, Score, Unit, mean_of, table
 from dropglm.experiments.texts import Load
 from dropglm.plots.pages import ResultTable
 from dropglm.sequences import SequenceTagger, entity_scores, word_features
+from dropglm.sequences.metrics import known_pairs
 
 GENERATED, CHUNKS = "generated", "conll2000"
 SETS = (CHUNKS, "conll2002_esp", "conll2002_ned")
@@ -156,7 +157,7 @@ def score_tagger(split: TaggedSplit, *, method: TagMethod) -> dict[str, Any]:
         predict = method.fit(*split.final, unlabeled, **chosen)
         fit_seconds = time.perf_counter() - start
     found = predict(split.X_test)
-    pairs = [pair for rows in zip(split.y_test, found, strict=True) for pair in zip(*rows, strict=True)]
+    pairs = known_pairs(split.y_test, found)
     return {
         "f1": entity_scores(split.y_test, found).f1,
         "accuracy": sum(true == given for true, given in pairs) / len(pairs),
