@@ -14,6 +14,7 @@ from dropglm.baselines import (
     EMNaiveBayes,
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
+    TransductiveSVM,
 )
 from tests.baselines.rows import texts
 from tests.storages import MATRICES
@@ -23,6 +24,7 @@ MODELS = [
     EMNaiveBayes(),
     NBSVM(tol=1e-8),
     EntropyRegularizedLogisticRegression(tol=1e-8),
+    TransductiveSVM(tol=1e-10, max_iter=100_000),
 ]
 SEMI_SUPERVISED = [model for model in MODELS if not isinstance(model, NBSVM)]
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -37,6 +39,10 @@ def expected_failures(model):
         return {
             "check_decision_proba_consistency": "it draws negative features although the tags exclude them"
         }
+    if isinstance(model, TransductiveSVM):
+        # As of scikit-learn's LinearSVC: at the default tolerance the order of the rows matters.
+        kinds = ("dense", "sparse")
+        return {f"check_sample_weight_equivalence_on_{kind}_data": "liblinear stops early" for kind in kinds}
     return {}
 
 
@@ -77,7 +83,7 @@ def test_shapes_and_classes(model, K, rng):
     assert model.coef_.shape == ((1, 12) if K == 2 else (3, 12))
     assert model.decision_function(X).shape == ((60,) if K == 2 else (60, 3))
     assert model.score(X, y) > 0.8
-    assert hasattr(model, "predict_proba") is not isinstance(model, NBSVM)
+    assert hasattr(model, "predict_proba") is not isinstance(model, (NBSVM, TransductiveSVM))
     if hasattr(model, "predict_proba"):
         p = model.predict_proba(X)
         assert_allclose(p.sum(axis=1), 1.0)
@@ -115,6 +121,8 @@ def test_metadata_that_fit_does_not_accept_is_not_requested():
         (EMNaiveBayes(max_iter=0), "max_iter must be at least 1"),
         (EMNaiveBayes(tol=np.nan), "tol must be finite"),
         (NBSVM(C=0.0), "C must be finite and above 0"),
+        (TransductiveSVM(C=0.0), "C must be finite and above 0"),
+        (TransductiveSVM(discount=-1.0), "discount must be finite and not negative"),
         (NBSVM(beta=1.5), r"beta must be in \[0, 1\]"),
         (NBSVM(alpha=0.0), "alpha must be finite and above 0"),
         (EntropyRegularizedLogisticRegression(l2=0.0), "l2 must be finite and above 0"),

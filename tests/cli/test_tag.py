@@ -99,20 +99,21 @@ def test_unlabelled_sentences_and_unknown_tags(folder):
     ("name", "content", "arguments", "sentence"),
     [
         ("bad.txt", "Ulm NNP O\nis O\n", (), "bad.txt, line 2 has 2 columns, but the first token has 3."),
-        ("bad.txt", "Ulm\nis\n", (), "bad.txt has 1 columns, but -1 is needed"),
+        ("bad.txt", "Ulm\nis\n", (), "bad.txt has tokens and tags in the same column, 0; set --tag."),
+        ("bad.txt", "Ulm O\n", ("--tag", "2"), "bad.txt has no column 2 for tags: its lines have 2 columns"),
         (
             "bad.txt",
             "Ulm O\n",
             ("--column", "5"),
-            "bad.txt has 2 columns, but 5 is needed for tokens, tags or",
+            "bad.txt has no column 5 for features: its lines have 2 columns, counted from 0; set --column.",
         ),
         ("bad.txt", "Ulm O\n", ("--token", "word"), "Columns of CoNLL files are numbers"),
         ("bad.txt", "\n\n", (), "bad.txt has no sentence."),
         ("bad.txt", "Ulm O\n", (), "tags must have at least 2 different tags"),
         ("bad.txt", b"Ulm O\n\xff\xff O\n", (), "bad.txt, line 2 is not UTF-8"),
-        ("bad.jsonl", "{}\n", (), "line 1 has no 'tokens'; set --token, set --tag or set --column."),
-        ("bad.jsonl", "[]\n", (), "bad.jsonl, line 1 cannot be used: it is not an object."),
-        ("bad.jsonl", "{\n", (), "bad.jsonl, line 1 cannot be used"),
+        ("bad.jsonl", "{}\n", (), "line 1 has no 'tokens' for tokens; set --token."),
+        ("bad.jsonl", "[]\n", (), "bad.jsonl, line 1 is not a JSON object."),
+        ("bad.jsonl", "{\n", (), "bad.jsonl, line 1 is not valid JSON"),
         ("bad.jsonl", '{"tokens": ["a"], "tags": []}', (), "'tags' is not a list with an entry per token"),
         ("bad.jsonl", '{"tokens": [1], "tags": ["O"]}', (), "'tokens' has an entry that is not a string"),
     ],
@@ -126,7 +127,22 @@ def test_bad_files_get_one_clear_sentence(folder, name, content, arguments, sent
 def test_a_file_without_the_columns_of_the_model_is_refused(folder):
     train(folder, "train.txt")
     error = error_of("tag", "predict", "model.skops", "plain.txt", cwd=folder)
-    assert "plain.txt has 1 columns, but 1 is needed" in error
+    assert "plain.txt has no column 1 for features: its lines have 1 column, counted from 0" in error
+
+
+def test_a_file_of_the_other_format_needs_the_columns_of_the_model(folder):
+    train(folder, "train.txt")
+    error = error_of("tag", "predict", "model.skops", "train.jsonl", cwd=folder)
+    assert "train.jsonl is not a conll file" in error
+    out = dropglm("tag", "predict", "model.skops", "train.jsonl", "--column", "pos", cwd=folder)
+    assert json.loads(out.splitlines()[0])["predicted"] == ["B-PER", "O", "O", "B-LOC"]
+
+
+def test_sentences_without_known_tags_cannot_be_evaluated(folder):
+    train(folder, "train.txt")
+    (folder / "unknown.txt").write_text("Ulm NNP _\n")
+    error = error_of("tag", "evaluate", "model.skops", "unknown.txt", cwd=folder)
+    assert "unknown.txt: tags has no known tag." in error
 
 
 def test_files_of_other_models_are_refused(folder):

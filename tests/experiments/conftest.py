@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from sklearn.naive_bayes import MultinomialNB
 
+from dropglm.baselines import SentimentVectors
 from dropglm.experiments import IMDB, IMDBCurves, Thirds, methods
 from tests.experiments.toys import ToyDataset
 
@@ -48,6 +49,12 @@ def small(few_methods, load):
             compared={"unigrams": names, "more features": names[1:]},
             load=load,
         ),
-        imdb=IMDB(methods=few_methods, trigrams=names[1:], wide_method=few_methods[names[-1]], load=load),
+        imdb=IMDB(
+            methods=few_methods,
+            trigrams=names[1:],
+            wide_method=few_methods[names[-1]],
+            vectors=SentimentVectors(4, n_stop=0, max_iter=5, random_state=0),
+            load=load,
+        ),
         curves=IMDBCurves(**left, **right, seeds=2, load=load),
     )

@@ -37,6 +37,7 @@ def load(name):
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr("dropglm.experiments.sequences.HELD_OUT", 10)
+    monkeypatch.setattr("dropglm.experiments.sequences.CHOSEN_WITH", 25)
     return Sequences(labels=(10, None), seeds=2, methods=SMALL, load=load)
 
 
@@ -51,11 +52,14 @@ def test_a_full_run_has_a_table_of_f1_differences_and_seconds_per_data_set(small
     assert small.compare(run.lines) == []
 
 
-def test_the_last_fit_without_validation_sentences_is_to_all(small):
-    split = tagged_split(load, "conll2000", None, 0)
-    assert len(split.X) == 30
+@pytest.mark.parametrize("name", ["conll2000", "conll2002_esp"])
+def test_with_all_labels_some_sentences_choose_the_settings_of_a_fit_to_all(small, name):
+    split = tagged_split(load, name, None, 0)
+    assert len(split.X) == 25
     assert len(split.final[0]) == 40
-    assert tagged_split(load, "conll2002_esp", None, 0).final is None
+
+
+def test_with_few_labels_the_fit_that_chooses_is_the_last(small):
     few = tagged_split(load, "conll2000", 10, 0)
     assert len(few.X) == 10
     assert len(few.X_unlabeled) == 20
@@ -63,7 +67,7 @@ def test_the_last_fit_without_validation_sentences_is_to_all(small):
 
 
 def test_settings_are_those_with_the_best_f1_on_validation_sentences(small):
-    split = tagged_split(load, "conll2002_esp", None, 0)
+    split = tagged_split(load, "conll2002_esp", 10, 0)
     found = score_tagger(split, method=SMALL[L2])
     assert found["chosen"]["l2"] in (0.3, 1.0)
     assert found["validation_f1"] == found["f1"]  # the same sentences here

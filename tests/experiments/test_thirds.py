@@ -14,15 +14,17 @@ THIRDS = Thirds()
 
 def test_methods_are_chosen_by_cross_validation_and_not_on_test_rows(small, few_methods, tmp_path):
     lines = run_lines("thirds", small.thirds, tmp_path, quick=False)
-    assert len(lines) == len(small.thirds.fits(False)) == (2 + 1) * (2 * len(few_methods) - 1)
+    assert len(lines) == len(small.thirds.fits(False)) == (2 + 1) * 2 * len(few_methods)
     ours = ["gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled"]
     rt = lines.where(data="rt")
     for found in best_in_cross_validation(rt, GAUSSIAN, unlabeled=True):
         mine = [x["result"] for x in rt if x["seed"] == found["seed"] and x["method"] in ours]
         assert len(mine) == 4
         assert found["result"]["cv_score"] == max(result["cv_score"] for result in mine)
-    _, more, *others = small.thirds.tabulate(lines)
-    (mean,) = [x.ours for x in small.thirds.compare(lines) if "rt" in x.what]
+    _, more, defaults, *others = small.thirds.tabulate(lines)
+    mean, default = (x.ours for x in small.thirds.compare(lines) if "rt" in x.what)
+    assert defaults.rows[0][2] == f"{default:.2f}"
+    assert default == pytest.approx(100 * np.mean(rt.where(features="texts").values("accuracy")))
     assert more.rows[0][8] == f"{mean:.2f}"
     assert more.rows[0][-1] == f"{mean - 76.56:+.2f}"
     assert [row[0] for row in others[0].rows] == list(few_methods)

@@ -79,14 +79,9 @@ class NaiveBayes(CountsClassifier, LogisticModel):
         checks.positive(self.alpha, "alpha")
         X, X_unlabeled = self._checked_counts(X, X_unlabeled)
         classes, y = check_labels(self, y, X.shape[0])
-        weights = checks.weights(sample_weight, X.shape[0])
-        checks.some_weight(weights)
+        weights = weights_in_classes(sample_weight, y, classes)
         weighted = indicators(y, range(len(classes))) * weights[:, None]
         rows = weighted.sum(axis=0)
-        if not rows.all():
-            raise InputError(
-                f"Every row of class {classes[rows.argmin()]} has sample_weight 0; leave these rows out of X."
-            )
         return ClassCounts(classes, rows, sums(X, weighted), X_unlabeled)
 
     def _store(self, classes: np.ndarray, class_log_prior: np.ndarray, feature_log_prob: np.ndarray) -> None:
@@ -97,6 +92,18 @@ class NaiveBayes(CountsClassifier, LogisticModel):
         self.coef_ = np.diff(feature_log_prob, axis=0) if two else feature_log_prob
         self.intercept_ = np.diff(class_log_prior) if two else class_log_prior
         self.multi_class_ = "multinomial"
+
+
+def weights_in_classes(sample_weight: Any, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the weights of rows, some of which are positive in each class."""
+    weights = checks.weights(sample_weight, len(y))
+    checks.some_weight(weights)
+    rows = np.bincount(y, weights, len(classes))
+    if not rows.all():
+        raise InputError(
+            f"Every row of class {classes[rows.argmin()]} has sample_weight 0; leave these rows out of X."
+        )
+    return weights
 
 
 def sums(X: Any, weights: np.ndarray) -> np.ndarray:

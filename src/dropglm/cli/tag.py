@@ -7,7 +7,7 @@ import typer
 
 from dropglm.base.progress import Stages, begin_stage
 from dropglm.cli import options, terminal
-from dropglm.cli.errors import naming_table
+from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import check_output, distinct_files
 from dropglm.cli.options import MODEL, OUTPUT, TABLES, File, check_name
 
@@ -151,23 +151,20 @@ def evaluate(
     precision, recall and F1 of entities, over all and by type.
     """
     from dropglm.sequences.files import read_sentences
-    from dropglm.sequences.metrics import EntityScores, entity_scores
+    from dropglm.sequences.metrics import EntityScores, entity_scores, known_pairs
     from dropglm.sequences.model import load_fitted_tagger
 
     tagger = load_fitted_tagger(model)
     tagger.n_jobs = threads
     columns = _columns(sentences, format, token, tag, column, tagger)
     found = read_sentences(sentences, columns)
+    tags: list[list[Any]] = [one.tags or [] for one in found]
     with naming_table(sentences):
         predicted = tagger.predict([one.tokens for one in found])
-    tags: list[list[Any]] = [one.tags or [] for one in found]
-    pairs = [
-        pair for rows in zip(tags, predicted, strict=True) for pair in zip(*rows, strict=True) if pair[0]
-    ]
-    accuracy = sum(true == given for true, given in pairs) / max(len(pairs), 1)
-    seen = {true for true, _ in pairs}
+        pairs = known_pairs(tags, predicted)
+    accuracy = sum(true == given for true, given in pairs) / len(pairs)
     is_complete = all(known is not None for own in tags for known in own)
-    marks = is_complete and all(tag == "O" or tag[:2] in {"B-", "I-", "E-", "S-"} for tag in seen)
+    marks = is_complete and all(true == "O" or true[:2] in {"B-", "I-", "E-", "S-"} for true, _ in pairs)
     entities: EntityScores | None = entity_scores(tags, predicted) if marks else None
     if json:
         more = {} if entities is None else {"entities": entities.to_dict()}
@@ -208,7 +205,14 @@ def _columns(
     known = None if tagger is None else tagger.columns
     chosen = format or (known["format"] if known is not None and path == "-" else format_of(path))
     named = Columns.of(chosen, token, tag, others or ())
-    if known is None or known["format"] != chosen:
+    if known is None:
+        return named
+    if known["format"] != chosen:
+        if len(named.others) != len(known["others"]):
+            raise BadInputError(
+                f"{path} is not a {known['format']} file, as that which the model was trained with: name as "
+                f"many columns of features as there, {len(known['others'])}, with --column."
+            )
         return named
     return Columns(
         chosen,

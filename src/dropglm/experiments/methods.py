@@ -27,6 +27,7 @@ from dropglm.baselines import (
     EMNaiveBayes,
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
+    TransductiveSVM,
 )
 from dropglm.experiments.experiment import PlannedData, PlannedFit
 from dropglm.experiments.results import Lines
@@ -155,6 +156,11 @@ BASELINES: dict[str, Baseline | SklearnL2] = {
         EMNaiveBayes(), {"alpha": (0.1, 0.3, 1.0, 3.0), "discount": (0.03, 0.1, 0.3)}, unlabeled=True
     ),
     "NB-SVM": Baseline(NBSVM(random_state=0), {"C": (0.1, 0.3, 1.0), "beta": (0.25, 0.5, 0.75, 1.0)}),
+    "transductive SVM": Baseline(
+        TransductiveSVM(random_state=0),
+        {"C": (0.001, 0.003, 0.01, 0.03), "discount": (0.1, 0.3, 1.0)},
+        unlabeled=True,
+    ),
     "L2": SklearnL2(CS),
     "entropy": Baseline(
         EntropyRegularizedLogisticRegression(tol=TOL),

@@ -15,7 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.preprocessing import normalize
 
+from dropglm.baselines import SentimentVectors
+from dropglm.baselines.nbsvm import presence
 from dropglm.datasets import DATASETS, load_dataset
 from dropglm.datasets.corpora import without_header
 from dropglm.text import NgramVectorizer
@@ -221,6 +225,36 @@ def imdb(n: int, load: Load = load_dataset) -> Split:
     as the test set does.
     """
     return vectorize(official_split(load("imdb")), [(str, NgramVectorizer((1, n), min_df=MIN_DF, n_jobs=-1))])
+
+
+@lru_cache(maxsize=1)
+def _word_counts(load: Load) -> Split:
+    words = NgramVectorizer(min_df=MIN_DF, binary=False, n_jobs=-1)
+    return vectorize(official_split(load("imdb")), [(str, words)])
+
+
+@lru_cache(maxsize=2)
+def _learnt(model: SentimentVectors, load: Load, *, unlabeled: bool) -> SentimentVectors:
+    return _word_counts(load).fit(clone(model), unlabeled=unlabeled)
+
+
+def imdb_vectors(
+    model: SentimentVectors, load: Load = load_dataset, *, unlabeled: bool, words: bool
+) -> Split:
+    """Return IMDB with the features that word vectors give, and those of the presence of the same words.
+
+    The vectors are learnt from the labelled reviews, or from all that are not in the test set. The words have
+    length 1 as well.
+    """
+    counts, vectors = _word_counts(load), _learnt(model, load, unlabeled=unlabeled)
+    features: list[Any] = []
+    for X in (counts.X, counts.X_test):
+        own = [
+            sparse.csr_array(vectors.transform(X)),
+            *([normalize(presence(X)[:, vectors.words_])] if words else []),
+        ]
+        features.append(sparse.csr_array(sparse.hstack(own, format="csr")))
+    return Split(features[0], counts.y, features[0][:0], features[1], counts.y_test)
 
 
 @lru_cache(maxsize=1)

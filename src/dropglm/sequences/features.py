@@ -4,13 +4,14 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError, UserError
 from dropglm.core.design.storage import BinaryRows, CsrRows
 
 WORDS, NAMES, MATRIX = "words", "names", "matrix"  # what the tokens of a sentence are
@@ -174,13 +175,13 @@ def rows_of_sentences(
     for i, sentence in enumerate(sentences):
         try:
             found = _names(sentence, kind)
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
+        except UserError as error:
             raise _bad_sentence(error, i, kind, name) from None
         for names in found:
             if isinstance(names, dict):
                 try:
                     names = dict(_named_values(names))
-                except (TypeError, ValueError) as error:
+                except UserError as error:
                     raise _bad_sentence(error, i, kind, name) from None
                 ones = ones and all(x == 1.0 for x in names.values())
             else:
@@ -205,24 +206,31 @@ def _names(sentence: list[Any], kind: str) -> list[Any]:
     allowed = (str, tuple) if kind == WORDS else NAMED
     for token in sentence:
         if not isinstance(token, allowed):
-            raise TypeError(f"a token is of type {type(token).__name__}")
+            raise InputTypeError(f"a token is of type {type(token).__name__}")
         if not isinstance(token, (str, dict)) and not all(isinstance(one, str) for one in token):
-            raise TypeError("the words, columns and names of a token must be strings")
+            raise InputTypeError("the words, columns and names of a token must be strings")
+    if kind == WORDS:
+        widths = {1 if isinstance(token, str) else len(token) for token in sentence}
+        if 0 in widths or len(widths) > 1:
+            raise InputError("tokens have different numbers of columns, or none")
     return word_features(sentence) if kind == WORDS else sentence
 
 
 def _named_values(values: dict[Any, Any]) -> Iterable[tuple[str, float]]:
-    """Yield the features of a dictionary: a string is a feature of its own, a number or a flag a value."""
+    """Yield the features of a dictionary: strings are features of their own; None and 0 are left out."""
     for key, x in values.items():
         if not isinstance(key, str):
-            raise TypeError("the names of a token's features must be strings")
+            raise InputTypeError("the names of a token's features must be strings")
         if isinstance(x, str):
             yield f"{key}={x}", 1.0
-        elif x:
+        elif x is not None:
+            if not isinstance(x, (Real, np.bool_)):
+                raise InputTypeError(f"the value of {key!r} is of type {type(x).__name__}")
             number = float(x)
             if not np.isfinite(number):
-                raise ValueError(f"the value of {key!r} is not finite")
-            yield key, number
+                raise InputError(f"the value of {key!r} is not finite")
+            if number:
+                yield key, number
 
 
 def _bad_sentence(error: Exception, i: int, kind: str, name: str) -> InputError:

@@ -18,7 +18,7 @@ DOCUMENT = "-DOCSTART-"
 DEFAULTS: dict[str, tuple[Any, Any]] = {CONLL: (0, -1), JSONL: ("tokens", "tags")}
 
 Column = int | str
-PARAMETERS = ("token", "tag", "column")
+PARAMETERS = {"token": "tokens", "tag": "tags", "column": "features"}
 
 
 class Columns(NamedTuple):
@@ -130,40 +130,47 @@ def _conll(path: str, lines: list[str], columns: Columns, tagged: bool) -> Itera
 
 def _places(path: str, columns: Columns, width: int, tagged: bool) -> tuple[int, int | None]:
     """Return the numbers of the columns of tokens and of tags; the latter may be missing unless required."""
-    needed = [columns.token, *columns.others, *([columns.tag] if tagged else [])]
-    missing = [column for column in needed if not -width <= int(column) < width]
+    for parameter, column in _needed(columns, tagged):
+        if not -width <= int(column) < width:
+            raise FileError(
+                f"{path} has no column {column} for {PARAMETERS[parameter]}: its lines have {width} "
+                f"column{'s' if width > 1 else ''}, counted from 0; set {parameter}.",
+                parameter,
+            )
     token, tag = int(columns.token) % width, int(columns.tag)
-    if missing or (tagged and tag % width == token):
-        raise FileError(
-            f"{path} has {width} columns, but {missing[0] if missing else tag} is needed for "
-            "tokens, tags or features; set token, set tag or set column.",
-            *PARAMETERS,
-        )
+    if tagged and tag % width == token:
+        raise FileError(f"{path} has tokens and tags in the same column, {token}; set tag.", "tag")
     return token, tag % width if tagged else None
 
 
+def _needed(columns: Columns, tagged: bool) -> list[tuple[str, Column]]:
+    """Return the columns that a file must have, each with the parameter that names it."""
+    others = [("column", other) for other in columns.others]
+    return [("token", columns.token), *others, *([("tag", columns.tag)] if tagged else [])]
+
+
 def _jsonl(path: str, lines: list[str], columns: Columns, tagged: bool) -> Iterator[Sentence]:
-    names = [columns.token, *columns.others, *([columns.tag] if tagged else [])]
+    needed = _needed(columns, tagged)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            if not isinstance(row, dict):
-                raise TypeError("it is not an object")
-            found = [row[name] for name in names]
-            for name, cells in zip(names, found, strict=True):
-                nullable = tagged and name == columns.tag
-                if not isinstance(cells, list) or len(cells) != len(found[0]):
-                    raise TypeError(f"{name!r} is not a list with an entry per token")
-                if not all(isinstance(cell, str) or (nullable and cell is None) for cell in cells):
-                    raise TypeError(f"{name!r} has an entry that is not a string")
-        except KeyError as error:
-            raise FileError(
-                f"{path}, line {number} has no {error}; set token, set tag or set column.", *PARAMETERS
-            ) from None
-        except (ValueError, TypeError) as error:
-            raise FileError(f"{path}, line {number} cannot be used: {error}.") from None
+        except ValueError as error:
+            raise FileError(f"{path}, line {number} is not valid JSON: {error}.") from None
+        if not isinstance(row, dict):
+            raise FileError(f"{path}, line {number} is not a JSON object.")
+        found = list[Any]()
+        for parameter, name in needed:
+            if name not in row:
+                what = f"no {name!r} for {PARAMETERS[parameter]}"
+                raise FileError(f"{path}, line {number} has {what}; set {parameter}.", parameter)
+            cells = row[name]
+            if not isinstance(cells, list) or (found and len(cells) != len(found[0])):
+                raise FileError(f"{path}, line {number}: {name!r} is not a list with an entry per token.")
+            if not all(isinstance(cell, str) or (parameter == "tag" and cell is None) for cell in cells):
+                raise FileError(f"{path}, line {number}: {name!r} has an entry that is not a string.")
+            found.append(cells)
         words = found[: 1 + len(columns.others)]
         tags = [_known(tag) for tag in found[-1]] if tagged else None
         yield Sentence(list(zip(*words, strict=True)), tags, row)

@@ -8,6 +8,15 @@ from typing import Any, NamedTuple
 from dropglm.base.errors import InputError
 
 
+def known_pairs(true: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]) -> list[tuple[Any, Any]]:
+    """Return the true and the predicted tag of each token whose true tag is known."""
+    rows = zip(true, predicted, strict=True)
+    pairs = [pair for own in rows for pair in zip(*own, strict=True) if pair[0] is not None]
+    if not pairs:
+        raise InputError("tags has no known tag.")
+    return pairs
+
+
 class Entity(NamedTuple):
     """A run of tokens: its type, its first token and the one after its last."""
 

@@ -20,7 +20,7 @@ from dropglm.core.problem import ROUGH_TOL
 from dropglm.core.solvers import LBFGS, Callback, Result
 from dropglm.linear.convergence import warn_unless_converged
 from dropglm.sequences.features import MATRIX, TokenRows, check_sentences, kind_of, rows_of_sentences
-from dropglm.sequences.metrics import EntityScores, entity_scores
+from dropglm.sequences.metrics import EntityScores, entity_scores, known_pairs
 from dropglm.sequences.model import EXPECTATIONS, FittedTagger, TagExplanation, load_fitted_tagger
 
 # Every trial of a step is a pass over all sentences, so the first one is taken if it descends at all well.
@@ -323,14 +323,7 @@ class SequenceTagger(BaseEstimator):
         """
         predicted = self.predict(sequences)
         _check_lengths(tags, predicted)
-        pairs = [
-            (known, found)
-            for own, others in zip(tags, predicted, strict=True)
-            for known, found in zip(own, others, strict=True)
-            if known is not None
-        ]
-        if not pairs:
-            raise InputError("tags has no known tag.")
+        pairs = known_pairs(tags, predicted)
         return sum(known == found for known, found in pairs) / len(pairs)
 
     def entity_scores(self, sequences: Any, tags: Any) -> EntityScores:
