@@ -74,7 +74,7 @@ def test_rows_of_any_length_are_not_scaled():
 def test_probabilities_of_held_out_texts_are_those_of_scaled_rows(K, width, monkeypatch, rng):
     """By separate fits to the rows of the other folds, which are not scaled; embeddings never are."""
     monkeypatch.setattr(search, "SEARCH_TOL", 1e-6)
-    monkeypatch.setattr(search.Search, "is_clearly_better", lambda *searches: True)
+    monkeypatch.setattr(search.Search, "is_preferred", lambda *searches: True)
     y = np.array(["good", "bad", "odd"][:K] * 10)
     texts = [f"{random_text(label, rng)} own{i} word{i}" for i, label in enumerate(y)]
     one = {"dropout": 0.5, "l2": 0.1, "l2_weights": "uniform", "discount": 0.0}
