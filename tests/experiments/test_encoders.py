@@ -19,11 +19,10 @@ from dropglm.experiments.encoders import (
     SETS,
     USE_LOGISTIC,
     Encoders,
-    Remembered,
     Size,
-    remembered,
+    loaded,
 )
-from dropglm.experiments.few_labels import TFIDF, TextMethod
+from dropglm.experiments.few_labels import COMPARED, TFIDF, TextMethod
 from dropglm.experiments.report import describe
 from dropglm.experiments.results import Lines
 from dropglm.text.comparison import tfidf_baseline
@@ -32,6 +31,7 @@ from tests.experiments.stored import line, page_without_fits, run_lines
 from tests.experiments.test_few_labels import synthetic
 
 SEED = 3
+NAMES = [score.name for score in COMPARED]
 SMALL = Encoders(sets=("rt", "docs"), size=Size((40,), (4,), 1, unlabeled=60, test=50), load=synthetic)
 
 
@@ -51,9 +51,9 @@ def stand_in(name, absent=()):
 def stand_ins(monkeypatch):
     """Encoders that need no package, and that no other test has loaded."""
     monkeypatch.setattr(encoders, "load_embedder", stand_in)
-    remembered.cache_clear()
+    loaded.cache_clear()
     yield
-    remembered.cache_clear()
+    loaded.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encoders")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoders, "load_embedder", stand_in)
-        remembered.cache_clear()
+        loaded.cache_clear()
         yield folder, run_lines("encoders", SMALL, folder, quick=False)
 
 
@@ -86,31 +86,6 @@ def test_classes_have_enough_texts_for_the_labels_per_class_and_for_the_test(nam
         test, rest = texts.hold_out(len(y), seed)
         assert np.unique(y[rest], return_counts=True)[1].min() >= most
         assert set(y[test]) == set(y)
-
-
-def test_each_text_is_encoded_once():
-    asked = []
-
-    def encode(found):
-        asked.extend(found)
-        return letters(found)
-
-    encoder = Remembered(encode)
-    encoder.prepare(["one", "two", "one"])
-    np.testing.assert_array_equal(encoder(["two", "three", "two"]), letters(["two", "three", "two"]))
-    assert asked == ["one", "two", "three"]
-    assert encoder.seconds(["one", "one"]) == encoder.seconds(["one"]) > 0.0
-    total = encoder.seconds(["one", "two", "three"])
-    assert total == pytest.approx(sum(encoder.seconds([text]) for text in ("one", "two", "three")))
-
-
-def test_texts_of_other_data_sets_are_forgotten_if_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(encoders, "MOST_TEXTS", 3)
-    asked = []
-    encoder = Remembered(lambda found: asked.extend(found) or letters(found))
-    for wanted in (["a", "b"], ["b", "c"], ["c", "d"], ["a"]):
-        encoder.prepare(wanted)
-    assert asked == ["a", "b", "c", "d", "a"]
 
 
 def test_noise_depends_on_the_text_alone_and_is_gaussian():
@@ -160,9 +135,6 @@ def test_the_methods_are_scored_on_the_test_texts(stored):
     assert found["result"]["accuracy"] == correct.mean()
     assert found["result"]["labeled"] == 20
     assert found["result"]["test_rows"] == 50
-    with_encoder = stored[1].among(method=[name for name in encoders.ENCODER_METHODS if "+ " in name])
-    seconds = {row["method"]: row["result"].get("encode_seconds") for row in with_encoder}
-    assert {name for name, found in seconds.items() if found is None} == {OURS_UNLABELED}
 
 
 def test_methods_with_unlabelled_texts_have_at_most_the_given_number(stored):
@@ -173,16 +145,32 @@ def test_methods_with_unlabelled_texts_have_at_most_the_given_number(stored):
 
 def test_tables_count_labels_in_all_and_per_class(stored):
     tables = {table.title: table for table in SMALL.tabulate(stored[1])}
-    assert "Mean over 2 data sets: accuracy in per cent" in tables
-    mean = tables["Labels per class. Mean over 2 data sets: accuracy in per cent"]
-    assert mean.header == ["method", "4 labels per class", "±"]
-    accuracies = stored[1].where(method=OURS_USE, per_class=True).values("accuracy")
+    assert "Means over the data sets" in tables
+    mean = tables["Labels per class. Means over the data sets"]
+    assert mean.header == ["method", *(f"4 labels per class: {name}" for name in NAMES)]
+    own = stored[1].where(method=OURS_USE, per_class=True)
     (row,) = [row for row in mean.rows if row[0] == OURS_USE]
-    assert row[1] == f"{100 * np.mean(accuracies):.2f}"
-    gain = tables[f"Labels per class. Accuracy in per cent: {OURS_NOISE} minus {OURS_UNLABELED}"]
-    assert [row[0] for row in gain.rows] == ["rt", "docs", "mean"]
-    against = [title for title in tables if f"{OURS_TWO} minus the best of the rivals" in title]
-    assert len(against) == 4
+    assert row[1] == f"{100 * np.mean(own.values('accuracy')):.2f}"
+    by_set = tables["Labels per class. Accuracy in per cent by data set, 1 seed"]
+    assert [row[0] for row in by_set.rows] == ["rt, 4 labels per class", "docs, 4 labels per class"]
+    cell = dict(zip(by_set.header, by_set.rows[0], strict=True))[OURS_USE]
+    assert cell == f"{100 * own.where(data='rt').values('accuracy')[0]:.2f}"
+
+
+def test_differences_are_means_over_data_sets_and_the_best_of_the_others_differs_by_set():
+    scores = {TFIDF: (0.5, 0.8), USE_LOGISTIC: (0.6, 0.7), OURS_UNLABELED: (0.5, 0.7), OURS_USE: (0.7, 0.7)}
+    lines = Lines(
+        line(name, method, accuracy + 0.02 * seed * (method == OURS_USE), seed=seed, labels=8)
+        for method, accuracies in scores.items()
+        for name, accuracy in zip(("rt", "docs"), accuracies, strict=True)
+        for seed in (0, 1)
+    )
+    shown = encoders.brought(lines)
+    best, gain = shown.rows
+    # Minus 0.6 and 0.8, and minus 0.5 and 0.7; the second seed is better by 0.02.
+    assert best[:2] == [f"{OURS_USE} minus {encoders.BEST}", "+1.00 ± 1.00"]
+    assert gain[:2] == [f"{OURS_USE} minus {OURS_UNLABELED}", "+11.00 ± 1.00"]
+    assert best[-1] == "better in 1 of 2 cells, worse by more than one standard error in 1"
 
 
 def test_the_page_is_made_without_fits(stored):

@@ -23,7 +23,6 @@ RESULTS = {
         "calibration_error": 0.1,
         "top_probability": 0.7,
         "fit_seconds": 1.5,
-        "encode_seconds": 2.5,
     },
 }
 KINDS = {

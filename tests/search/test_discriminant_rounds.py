@@ -110,6 +110,43 @@ def test_one_row_of_weight_two_is_two_rows(rng):
     assert_allclose(b, c, rtol=1e-9)
 
 
+def agreement_of(rng, K, Z, y, D, W, model):
+    C = rng.poisson(0.5, (len(y), 3)).astype(float)
+    return rounds_of((C, Z), (D, W), y, K).agreement(model)
+
+
+@two_and_three_classes
+def test_agreement_compares_labels_with_predictions_by_predicted_labels(K, monkeypatch, rng):
+    monkeypatch.setattr(generative, "RIDGE", 0.0)
+    _, Z, y = rows_of_classes(rng, 30, K)
+    D, W, _ = rows_of_classes(rng, 100, K)
+    model = rng.normal(size=(8, 1 if K == 2 else K)), np.zeros(1 if K == 2 else K)
+    eta = np.hstack([D, W]) @ model[0]
+    p = softmax(np.hstack([np.zeros_like(eta), eta]) if K == 2 else eta, axis=1)
+    means, every = p.T @ W / p.sum(axis=0)[:, None], np.vstack([Z, W])
+    A = np.linalg.solve(every.T @ every - means.T @ np.diag(p.sum(axis=0)) @ means, means.T)
+    Y = np.eye(K)[y] - np.eye(K)[y].mean(axis=0)
+    T = np.sum(Y * (Z @ A))
+    # Labels of random rows, drawn from all.
+    drawn = [np.sum(Y * (every[rng.integers(130, size=30)] @ A)) for _ in range(20_000)]
+    expected = T / np.sqrt(np.mean(np.square(drawn - np.mean(drawn))))
+    assert agreement_of(rng, K, Z, y, D, W, model) == pytest.approx(expected, rel=0.05)
+
+
+def test_random_rows_agree_by_chance_only(rng):
+    """A third block says what the class is, to the model alone."""
+    found = []
+    for _ in range(300):
+        y, truth = rng.integers(2, size=20), rng.integers(2, size=200)
+        y[:2] = 0, 1
+        labeled = np.zeros((20, 3)), rng.normal(size=(20, 30)), y[:, None] * 1.0
+        unlabeled = np.zeros((200, 3)), rng.normal(size=(200, 30)), truth[:, None] * 1.0
+        model = np.append(np.zeros(33), 4.0)[:, None], np.array([-2.0])
+        found.append(rounds_of(labeled, unlabeled, y, 2).agreement(model))
+    assert np.mean(found) == pytest.approx(0.0, abs=0.2)
+    assert np.std(found) == pytest.approx(1.0, abs=0.15)
+
+
 def test_unlabelled_rows_help(rng):
     """A few labels do not tell the means of noisy classes, many rows with predicted labels do."""
     C, Z, y = rows_of_classes(rng, 30, 2, d=40)

@@ -257,7 +257,8 @@ def test_explanation_is_an_exact_sum(few, settings):
         assert why.difference == pytest.approx(abs(log_odds), abs=1e-5)
 
 
-def test_embeddings_stand_beside_both_and_do_not_fold(few, rng, tmp_path):
+def test_embeddings_stand_beside_both_and_do_not_fold(few, rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(Search, "is_preferred", lambda *searches: True)  # the words suffice here
     texts, y, more = few
     E, F = (rng.normal(size=(len(rows), 3)).astype(np.float32) for rows in (texts, more))
     E[:, 0] += y == "good"

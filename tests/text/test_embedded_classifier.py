@@ -340,7 +340,7 @@ def test_several_encoders_are_side_by_side(tmp_path):
 
 
 def test_an_encoder_that_is_left_out_is_not_called(monkeypatch):
-    monkeypatch.setattr(Search, "is_clearly_better", lambda *searches: False)
+    monkeypatch.setattr(Search, "is_preferred", lambda *searches: False)
     X, y = some_texts(60)
     embedder = Embedder()
     model = TextClassifier(embedder=embedder).fit(X, y)
@@ -352,6 +352,22 @@ def test_an_encoder_that_is_left_out_is_not_called(monkeypatch):
     np.testing.assert_array_equal(model.predict_proba(new), alone.predict_proba(new))
     assert model.summary_.to_dict() | {"embedding": None} == alone.summary_.to_dict()
     assert not embedder.seen
+
+
+def test_random_numbers_are_left_out():
+    X, y = some_texts(30)
+    U, _ = some_texts(150, seed=1)
+    noise = {text: np.random.default_rng(k).normal(size=50) for k, text in enumerate([*X, *U, *PROBES])}
+
+    def useless(texts):
+        return np.array([noise[text] for text in texts])
+
+    model = TextClassifier(embedder=useless).fit(X, y, X_unlabeled=U)
+    assert model.summary_.embedding["l2_weight"] == [None]
+    alone = TextClassifier().fit(X, y, X_unlabeled=U)
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    both = TextClassifier(embedder=[useless, Embedder()]).fit(X, y, X_unlabeled=U)
+    assert both.summary_.embedding["l2_weight"] == [None, 1.0]
 
 
 def test_discriminant_analysis_of_unlabelled_texts_is_used_and_reported():

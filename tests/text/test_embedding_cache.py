@@ -56,6 +56,13 @@ def test_a_text_is_encoded_once_by_all_calls():
     assert embedded([*TEXTS, *TEXTS, "newer", "newer"]) == ["newer"]
 
 
+def test_a_list_of_one_encoder_stands_for_the_encoder():
+    assert embedded() == TEXTS
+    model = Counting()
+    embed([Encoder("counting", model, "1")], TEXTS)
+    assert model.seen == []
+
+
 def test_names_and_versions_have_their_own_embeddings(folder):
     assert embedded() == TEXTS
     assert embedded(version="2") == embedded(name="model2vec:some/model") == TEXTS

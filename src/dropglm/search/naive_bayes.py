@@ -322,6 +322,32 @@ class DiscriminantRounds(GenerativeRounds):
         """G, of shape (d, d)."""
         return self.rows.gram(self.block)
 
+    def agreement(self, model: Coefficients) -> float:
+        """Return how clearly the block says the same as a model of other blocks.
+
+        The term of unlabelled rows alone, with the labels that the model predicts, gives predictors ν of the
+        labelled rows. With y_i the membership of the classes and ȳ its mean, ::
+
+            T = Σ_i w_i (y_i - ȳ)·ν_i
+
+        is divided by its standard deviation for rows that say nothing about classes. It is then normal with
+        variance 1, whatever the model.
+        """
+        rows, labeled = self.rows, self._labeled[-1]
+        (found,) = rows.unlabeled_totals([model], self.block)
+        unlabeled = ClassTotals(to_host(found.features).astype(np.float64), to_host(found.weights))
+        r, _ = self.term(unlabeled)
+        sums = np.zeros_like(unlabeled.features)
+        sums[rows.features.orders[self.block]] = labeled.features
+        Y, w = rows.class_columns, rows.weights()
+        mean = w @ Y / w.sum()
+        columns = slice(1, 2) if Y.shape[1] == 2 else slice(0, r.shape[1])
+        sums -= np.outer(sums[:, -1] if self.multilabel else sums.sum(axis=1), mean)
+        Y = w[:, None] * (Y - mean)[:, columns]
+        N = w.sum() + (unlabeled.weights[-1] if self.multilabel else unlabeled.weights.sum())
+        variance = np.sum((Y.T @ Y) * (r.T @ self.gram @ r)) / N
+        return float(np.sum(sums[:, columns] * r) / np.sqrt(variance)) if variance > 0.0 else 0.0
+
     def term(self, totals: ClassTotals) -> Coefficients:
         """Return the coefficients of all classes, or the difference of two."""
         n = np.maximum(totals.weights, np.finfo(float).tiny)

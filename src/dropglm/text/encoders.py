@@ -109,6 +109,8 @@ def encoder_of(embedder: Any) -> Encoder:
         return _load_once(str(embedder) if is_named(embedder) else os.path.abspath(_checked_folder(embedder)))
     if isinstance(embedder, (list, tuple)) and embedder:
         members = tuple(encoder_of(one) for one in embedder)
+        if len(members) == 1:
+            return members[0]
         return Encoder(BESIDE.join(one.name for one in members), SideBySide(members))
     kind = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
     # Bytes may have a method, but not one for texts, and classes are callable.

@@ -534,8 +534,8 @@ def _attempt(
 ) -> Attempt:
     """Return the features of texts, and the search that chooses the settings.
 
-    ``embedded`` says whether embeddings are used, without or with them or both. Of both, embeddings are used
-    only if they are clearly better, since predictions with an encoder take a hundred times as long.
+    ``embedded`` says whether embeddings are used, without or with them or both. Of both, one is chosen, see
+    ``Search.is_preferred``.
     """
     # N-grams of all texts, and latent features as further blocks.
     vectorizer, features = texts.vectorize(ngram_weight, last=last)
@@ -561,7 +561,7 @@ def _attempt(
             options = {"rival": rival, "priors": PRIORS, "stepwise": stepwise, "encoders": encoders}
             searched = rival = estimator._search_rows(rows, **options)
         attempt = Attempt(vectorizer, estimator, rows, prior, searched, uses_embeddings)
-        if best is None or best.searched is None or attempt.search.is_clearly_better(best.search):
+        if best is None or best.searched is None or attempt.search.is_preferred(best.search):
             best = attempt
     assert best is not None
     return best
