@@ -41,8 +41,10 @@ class SentimentVectors(TransformerMixin, BaseEstimator):
         Number of words, the most frequent ones without the first ``n_stop``; others have no effect.
     n_stop : int, default=50
         Number of the most frequent words to leave out.
-    l2_texts, l2_words : float, default=0.1, 0.01
-        λ and ν.
+    l2_texts : float, default=0.1
+        Penalty λ of the vectors of texts.
+    l2_words : float, default=0.01
+        Penalty ν of the vectors of words.
     sentiment : float, default=1.0
         Weight s of the classes; 0 uses the texts alone.
     max_iter : int, default=100
