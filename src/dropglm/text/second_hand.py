@@ -66,7 +66,7 @@ class Source(NamedTuple):
         >>> answers = np.array(["a", "b", "a", "b", None], object)
         >>> found = Source.of(answers, np.array([0, 1, 0, 1]), np.arange(4), np.array(["a", "b"]))
         >>> found.agreement, np.exp(found.log_table).round(2)[0]
-        (1.0, array([0.91, 0.09]))
+        (1.0, array([0.93, 0.07]))
         """
         # Answers that are no class may still say something about the classes.
         answers = dict.fromkeys([*classes.tolist(), *(one for one in column if one is not None)])
@@ -191,7 +191,7 @@ def best_factor(losses: Sequence[np.ndarray]) -> int:
 
     Examples
     --------
-    >>> best_factor([np.array([0.4, 0.6]), np.array([0.7, 0.5]), np.array([0.4, 0.7])])
+    >>> best_factor([np.array([0.4, 0.6]), np.array([0.7, 0.5]), np.array([0.5, 0.51])])
     2
     """
     best = 1 + int(np.argmin([own.mean() for own in losses[1:]])) if len(losses) > 1 else 0
