@@ -48,6 +48,7 @@ def test_a_command_trains_the_same_model_as_python(tmp_path):
     ("options", "message"),
     [
         (("--second-label", "label"), "is the column with the"),
+        (("--second-label", "model", "--second-label", "model"), "names a column twice"),
         (("--second-label", "nothing"), "there is no column 'nothing'"),
         (("--second-label", "model", "--no-tune"), "needs --tune and one label per row"),
         (("--second-label", "model", "--online"), "cannot be used with --online"),

@@ -146,6 +146,8 @@ def test_uncertain_labels_have_the_expected_score():
         (np.tile([1, 0], (160, 1)), "No row of y has the label 1"),
         (np.ones((3, 2)), "y has 3 rows, but X has 160"),
         ([["a"]] * 3, "y has 3 entries, but X has 160"),
+        ([["a"], []] * 80, "y has a single label, 'a'; several labels per row need at least two"),
+        ([[("a", "b")], ["c"]] * 80, r"Row 0 of y has \('a', 'b'\) in its list of labels"),
     ],
 )
 def test_bad_lists_and_matrices_get_a_sentence(y, message):
@@ -161,6 +163,9 @@ def test_bad_lists_and_matrices_get_a_sentence(y, message):
         (np.full((160, 2), 0.4), "Row 0 of label_probabilities is"),
         (np.full((160, 2), np.nan), "give probabilities that sum to 1"),
         (np.tile([1.0, 0.0], (160, 1)), "No row of label_probabilities has the class 1"),
+        ({"a": [0.5] * 160, "b": [0.5] * 3}, "its rows or columns differ in length"),
+        ({"a": ["much"] * 160, "b": ["little"] * 160}, "label_probabilities is not numeric"),
+        ({}, r"has shape \(0,\)"),
     ],
 )
 def test_bad_probabilities_get_a_sentence(P, message):

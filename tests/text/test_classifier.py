@@ -294,3 +294,8 @@ def test_verbose_shows_progress_on_standard_error(corpus, capsys):
     output, progress = capsys.readouterr()
     assert output == ""
     assert "80 texts" in progress
+
+
+def test_the_score_takes_a_list_of_labels():
+    model = TextClassifier(tune=False).fit(["a lovely film", "a dull film"], ["good", "bad"])
+    assert model.score(["lovely", "dull", "dull"], ["good", "bad", "good"]) == pytest.approx(2 / 3)

@@ -352,6 +352,14 @@ def test_an_encoder_that_is_left_out_is_not_called(monkeypatch):
     np.testing.assert_array_equal(model.predict_proba(new), alone.predict_proba(new))
     assert model.summary_.to_dict() | {"embedding": None} == alone.summary_.to_dict()
     assert not embedder.seen
+    assert model.explain(new[0]).embedding is None
+    np.testing.assert_allclose(model.to_sklearn().predict_proba(new), alone.predict_proba(new), rtol=1e-5)
+
+
+def test_an_encoder_is_given_once():
+    embedder = Embedder()
+    with pytest.raises(ValueError, match="embedder has 'Embedder' twice"):
+        TextClassifier(embedder=[embedder] * 2).fit(*some_texts(20))
 
 
 def test_random_numbers_are_left_out():

@@ -162,3 +162,17 @@ def test_the_accuracy_of_a_search_is_weighted():
     low, high = search["accuracy_interval"]
     assert low < search["accuracy"] < high
     assert high - low > 0.3  # as of some seven texts
+
+
+def test_texts_without_probabilities_are_unlabelled_texts():
+    P = np.array([[0.9, 0.1], [0.2, 0.8], [np.nan, np.nan], [0.6, 0.4]])
+    texts = ["a lovely film", "a dull film", "a film", "lovely music"]
+    model = TextClassifier(tune=False).fit(texts, label_probabilities=P)
+    known = [0, 1, 3]
+    split = TextClassifier(tune=False).fit(
+        [texts[k] for k in known], label_probabilities=P[known], X_unlabeled=["a film"]
+    )
+    assert model.summary_ == split.summary_
+    np.testing.assert_array_equal(model.predict_proba(texts), split.predict_proba(texts))
+    with pytest.raises(ValueError, match="either y or label_probabilities"):
+        TextClassifier(tune=False).fit(texts, ["a", "b", "a", "b"], label_probabilities=P)

@@ -121,6 +121,7 @@ def test_answers_are_read_from_columns():
         ({"tune": False}, [*["good", "bad"] * 5, *[None] * 10], ["good"] * 20, "needs tune=True"),
         ({}, [*[["good"]] * 10, *[None] * 10], ["good"] * 20, "needs y with one label per text"),
         ({}, [*["good", "bad"] * 5, *[None] * 10], np.zeros((20, 1, 1)), "has 3 dimensions"),
+        ({}, [None] * 20, ["good"] * 20, "No text of X has a label"),
     ],
 )
 def test_bad_input_gets_a_sentence(settings, y, second, message):

@@ -27,7 +27,7 @@ SUFFIX = ".labels.jsonl"
 # Seconds after which a thread that computes lets another one run. With Python's own 0.005, each of the few
 # changes of threads between a key press and the next text may wait that long.
 SWITCH_INTERVAL = 0.0005
-AUTO, NONE = "auto", "none"
+AUTO = "auto"
 MOST_TEXTS = 50_000  # that are embedded unless it is asked for; this takes about two minutes of a core
 
 
@@ -161,7 +161,7 @@ def embedder_for(chosen: str, n_texts: int) -> "Encoder | None":
 
     if chosen == AUTO:
         return encoder_of("use") if n_texts <= MOST_TEXTS and is_installed("use") else None
-    return None if chosen == NONE else encoder_of(chosen)
+    return None if chosen == options.NO_EMBEDDER else encoder_of(chosen)
 
 
 def _n_labels(session: "LabellingSession") -> str:

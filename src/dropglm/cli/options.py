@@ -224,6 +224,7 @@ Embeddings = Annotated[
     TABLES.option("NumPy file (.npy) with the embedding of each text, in the order of the table."),
     File.READ,
 ]
+NO_EMBEDDER = "none"
 Embedder = Annotated[
     str | None,
     MODEL.option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from dropglm import tables
 from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal
 from dropglm.cli import files, options, terminal
+from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import OUTPUT, File, bad_option
 from dropglm.tables import Table
 from dropglm.tables.formats import Frame, find_format, import_polars
@@ -76,6 +77,8 @@ def predict(
         with files.advising(advice):
             lists = find_format(out, out_format or ("jsonl" if out == "-" else None))[0].name in WITH_LISTS
             form = _Form(keep, top_k, probabilities=probabilities, lists=lists)
+            if classifier.multilabel_ and not lists:
+                _check_separator(classifier, classifier.label_separator_ or options.LABEL_SEPARATOR)
             frames = _predictions(classifier, sources, E, form)
             tables.write(frames, out, format=out_format)
 
@@ -134,6 +137,16 @@ def _predictions(
     else:
         p = np.eye(len(model.classes_))
         yield import_polars().DataFrame(predictions(p, {name: [""] * len(p) for name in form.keep})).clear()
+
+
+def _check_separator(model: "FittedTextModel", separator: str) -> None:
+    """Refuse a separator of labels that is part of one: predictions could not be read as labels again."""
+    within = [name for name in tables.class_names(model.classes_.tolist()) if separator in name]
+    if within:
+        raise BadInputError(
+            f"The label {within[0]!r} contains {separator!r}, which is between labels in this format; write "
+            "JSON Lines or Parquet."
+        )
 
 
 def _labels(model: "FittedTextModel") -> "np.ndarray":

@@ -22,7 +22,7 @@ from dropglm.cli import files, terminal
 from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
 from dropglm.cli.lazy_modules import forget
-from dropglm.cli.options import bad_option, check_name, with_options
+from dropglm.cli.options import NO_EMBEDDER, bad_option, check_name, with_options
 from dropglm.cli.training import TrainOptions, TrainRun
 from dropglm.tables import Batch, Table, group_labels, row_weights
 
@@ -156,6 +156,8 @@ def _train(run: TrainRun) -> None:
                 raise bad_option(
                     "--second-label", f"{name!r} is the column with the texts, labels or weights."
                 )
+        if len(set(options.second_label)) < len(options.second_label):
+            raise bad_option("--second-label", "names a column twice; give each source once.")
     if options.suspicious_out is not None:
         files.check_output_table(options.suspicious_out, None, option="--suspicious-out")
     _check_names(options)
@@ -210,7 +212,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     if not several:
         run.refuse({"precision"}, "is for rows with several labels; give --separator, or lists of labels.")
     labels = set(soft or tables.all_names([] if y is None else y.tolist()))
-    if len(labels) == 1:
+    if len(labels) == 1 and not several:
         raise BadInputError(
             f"{run.source}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
@@ -252,7 +254,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         if E is None or not len(gaps)
         else files.joined_embeddings(E[gaps], more_E),
     }
-    model = TextClassifier(**settings, embedder=read_embedder(options.embedder))
+    model = TextClassifier(**settings, embedder=_embedder(options))
     begin = time.perf_counter()
     with naming_table(run.source):
         run.stages.plan(_costs(model, texts, numbers, more, validation, baseline=options.baseline))
@@ -445,6 +447,11 @@ def _encoder_hint(
         "accuracy": found["accuracy"],
         "advice": advice,
     }
+
+
+def _embedder(options: TrainOptions) -> Any:
+    """Return the embedder; None if none is named, or "none", with which no encoder is tried either."""
+    return None if options.embedder == NO_EMBEDDER else read_embedder(options.embedder)
 
 
 def _check_embeddings(options: TrainOptions) -> None:
@@ -674,7 +681,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
     Tables without labels may have another column of texts, and have the format that their names say.
     """
     options, table, quiet = run.options, run.table, run.options.quiet
-    settings["embedder"] = read_embedder(options.embedder)
+    settings["embedder"] = _embedder(options)
     files.check_columns(table.text, table.label, table.keep, table.weight)
     scheme, _, place = address.partition("://")
     if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):

@@ -118,7 +118,7 @@ class TextModelParts:
         """
         whole = model._fitted_model()
         vectorizer, fitted = whole.vectorizer, whole.model
-        if whole.head is not None:
+        if whole.head is not None and whole.head.is_used:
             raise InputError(
                 f"The model uses embeddings, which {target} cannot compute; train it without --embedder and "
                 "--embeddings."

@@ -190,9 +190,14 @@ def several_labels(y: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
         return _of_matrix(np.array(lists), n)
     if not values:
         raise InputError("No row of y has a label; a classifier needs some.")
-    missing = next((k for k, row in enumerate(lists) for one in row if one is None or one != one), None)
-    if missing is not None:
-        raise InputError(f"Row {missing} of y has a missing label in its list; leave it out.")
+    for number, row in enumerate(lists):
+        for one in row:
+            if isinstance(one, (*SEVERAL, Mapping)):
+                raise InputError(
+                    f"Row {number} of y has {one!r} in its list of labels; a label is a string or a number."
+                )
+            if one is None or one != one:
+                raise InputError(f"Row {number} of y has a missing label in its list; leave it out.")
     classes, numbers = np.unique(np.array(values), return_inverse=True)
     Y = np.zeros((n, len(classes)))
     Y[np.repeat(np.arange(n), [len(row) for row in lists]), numbers] = 1.0
@@ -309,6 +314,11 @@ def _of_matrix(Y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _from_indicators(classes: np.ndarray, Y: np.ndarray) -> tuple[Any, ...]:
     counts = Y.sum(axis=0)
+    if len(classes) == 1:
+        raise InputError(
+            f"y has a single label, {classes.tolist()[0]!r}; several labels per row need at least two. To "
+            "tell rows with the label from rows without, give one of two classes per row."
+        )
     if not counts.any():
         raise InputError("No row of y has a label; a classifier needs some.")
     if not counts.all():
@@ -319,20 +329,40 @@ def _from_indicators(classes: np.ndarray, Y: np.ndarray) -> tuple[Any, ...]:
     return classes, np.where(Y.any(axis=1), rarest, len(classes)), Y, True
 
 
-def _from_probabilities(given: Any, n: int) -> tuple[Any, ...]:
+def probabilities_by_class(given: Any, n: int) -> dict[Any, np.ndarray]:
+    """Return the probabilities of n rows by class, from a matrix, a mapping or a data frame.
+
+    Examples
+    --------
+    >>> probabilities_by_class({"b": [0.1], "a": [0.9]}, 1)
+    {'a': array([0.9]), 'b': array([0.1])}
+    """
     if isinstance(given, Mapping) or (hasattr(given, "columns") and hasattr(given, "to_numpy")):
         names = list(given.keys() if isinstance(given, Mapping) else given.columns)
-        P = np.column_stack([np.asarray(given[name], np.float64) for name in names])
-        order = np.argsort(np.array(names), kind="stable")
-        classes, P = np.array(names)[order], P[:, order]
+        order = sorted(range(len(names)), key=names.__getitem__)
+        columns: Any = [given[names[k]] for k in order]
+        classes = np.array([names[k] for k in order])
     else:
-        P = np.asarray(to_host(given), np.float64)
-        classes = np.arange(P.shape[-1])
+        columns, classes = given, None
+    try:
+        P = np.asarray(to_host(columns), np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "label_probabilities is not numeric, or its rows or columns differ in length; give a matrix of "
+            "numbers, or a column of numbers for each class."
+        ) from None
+    P = P if classes is None else P.T
     if P.ndim != 2 or len(P) != n or P.shape[1] < 2:
         raise InputError(
             f"label_probabilities has shape {P.shape}, but must have a row for each of the {n} rows of X and "
             "a column for each of at least two classes."
         )
+    return dict(zip(range(P.shape[1]) if classes is None else classes.tolist(), P.T, strict=True))
+
+
+def _from_probabilities(given: Any, n: int) -> tuple[Any, ...]:
+    by_class = probabilities_by_class(given, n)
+    classes, P = np.array(list(by_class)), np.column_stack(list(by_class.values()))
     sums = P.sum(axis=1)
     bad = ~(np.isfinite(P).all(axis=1) & (P >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= ROUNDING))
     if bad.any():

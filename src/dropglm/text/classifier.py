@@ -281,7 +281,8 @@ class TextClassifier(TextModel):
             held out together by the cross-validation, and so are copies of texts.
         label_probabilities : array-like of shape (n, K), mapping or data frame, default=None
             Probabilities of the classes in place of y, which is then None: one column per class, named by
-            the mapping or the data frame, or else numbered. Each row sums to 1.
+            the mapping or the data frame, or else numbered. Each row sums to 1; texts without any
+            probability, NaN in all columns, are unlabelled texts.
         second_labels : array-like of shape (n,) or (n, A), mapping or data frame, default=None
             Labels of X from A sources that may be wrong: rules, a language model, other annotators; None
             where a source has none. They count for texts without a label in y, as probabilities that the
@@ -346,13 +347,14 @@ class TextClassifier(TextModel):
         from sklearn.metrics import accuracy_score
 
         predicted = self.predict(X, embeddings)
-        if self.multilabel_:
-            y = as_rows(y)
-            if predicted.ndim != y.ndim:
-                predicted, y = (indicators_of(each, self.classes_) for each in (predicted, y))
-        if predicted.ndim == y.ndim == 1 and self.multilabel_:
+        if not self.multilabel_:
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        y = as_rows(y)
+        if predicted.ndim == y.ndim == 1:
             same = [set(own) == set(labels) for own, labels in zip(predicted, y, strict=True)]
             return float(np.average(same, weights=sample_weight))
+        if predicted.ndim != y.ndim:
+            predicted, y = (indicators_of(each, self.classes_) for each in (predicted, y))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_clone__(self) -> Self:

@@ -343,6 +343,11 @@ class EmbeddingHead:
     coef: np.ndarray
     checked: Any = None
 
+    @property
+    def is_used(self) -> bool:
+        """Whether embeddings count: they are left out if they were of no use."""
+        return bool(self.coef.any())
+
     def predictors(self, E: np.ndarray) -> np.ndarray:
         """Return (E - m) B, what the embeddings add to the predictors; shape (n, K) or (n, 1)."""
         return np.asarray((E - self.mean) @ self.coef.T)
@@ -352,7 +357,7 @@ class EmbeddingHead:
         known = self.fingerprint
         if given is not None:
             E = check_embeddings(given, len(texts))
-        elif not self.coef.any():  # they were of no use
+        elif not self.is_used:
             return np.zeros((len(texts), known.dimension), np.float32)
         elif embedder is None:
             raise InputError(_missing(known), "embedder", "embeddings")

@@ -111,6 +111,10 @@ def encoder_of(embedder: Any) -> Encoder:
         members = tuple(encoder_of(one) for one in embedder)
         if len(members) == 1:
             return members[0]
+        models = [id(one.model) for one in members]
+        twice = [one.name for one in members if models.count(id(one.model)) > 1]
+        if twice:
+            raise InputError(f"embedder has {twice[0]!r} twice; give each encoder once.")
         return Encoder(BESIDE.join(one.name for one in members), SideBySide(members))
     kind = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
     # Bytes may have a method, but not one for texts, and classes are callable.

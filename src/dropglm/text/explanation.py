@@ -476,7 +476,7 @@ def explain_text(
         for j in order
     ]
     embedding = None
-    if head is not None:
+    if head is not None and head.is_used:
         share = head.predictors(row[-1]).T
         shares = [float(one[0]) for one in weights_by_class(share, model.multi_class_)]
         weight, name = float(weights_between(share, first, second)[0]), head.fingerprint.name

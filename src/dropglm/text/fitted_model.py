@@ -523,7 +523,7 @@ class FittedTextModel(AnyTextModel):
     @property
     def needs_embeddings(self) -> bool:
         """Whether predictions need given embeddings: the model uses embeddings, and has no embedder."""
-        return self.head is not None and self.embedder is None
+        return self.head is not None and self.head.is_used and self.embedder is None
 
     def _model_and_features(self, X: Iterable[str], embeddings: Any) -> tuple[LogisticPredictions, Any]:
         """Return the linear model and the features of the texts, with characters and embeddings if used."""

@@ -140,6 +140,8 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
     if has_several(texts["y"]) or texts["label_probabilities"] is not None:
         raise InputError("second_labels needs y with one label per text, or None.")
     labels, by_hand = check_text_labels(texts["y"], len(texts["X"]))
+    if not len(labels):
+        raise InputError("No text of X has a label; second_labels needs some texts with both.")
     if by_hand is None:
         raise InputError("second_labels needs texts without a label: None in y.")
     if not classifier.tune:

@@ -29,7 +29,7 @@ SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowerca
 
 def sklearn_pipeline(fitted: FittedTextModel) -> Pipeline:
     """Return a vectorizer, or a union of two, and a classifier of scikit-learn that predict like ours."""
-    if fitted.head is not None:
+    if fitted.head is not None and fitted.head.is_used:
         raise InputError(
             "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
             "embedder."

@@ -30,7 +30,7 @@ from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.predictions import MULTILABEL
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.labels import Guests, RowLabels
+from dropglm.places.labels import Guests, RowLabels, probabilities_by_class
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
@@ -324,7 +324,10 @@ class TextsInMemory(TrainingTexts):
         guests: Guests | None = None,
     ) -> None:
         self.classifier = classifier
-        y, kept = (None, None) if label_probabilities is not None else check_text_labels(y, len(X))
+        if label_probabilities is None:
+            y, kept = check_text_labels(y, len(X))
+        else:
+            label_probabilities, kept = _known_probabilities(label_probabilities, len(X))
         self.n = len(X) if kept is None else int(kept.sum())
         if not self.n:
             raise InputError("No text of X has a label; give texts of at least two classes.")
@@ -454,6 +457,15 @@ class TextsInMemory(TrainingTexts):
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
         rows.held_out_scale, rows.unscaled = self._held_out_scale, last_blocks(rows, scaled)
         return rows
+
+
+def _known_probabilities(given: Any, n: int) -> tuple[dict[Any, np.ndarray], np.ndarray | None]:
+    """Return the probabilities of the n texts that have any, and which these are; None if all of them."""
+    by_class = probabilities_by_class(given, n)
+    kept = ~np.all([np.isnan(own) for own in by_class.values()], axis=0)
+    if kept.all():
+        return by_class, None
+    return {label: own[kept] for label, own in by_class.items()}, kept
 
 
 def last_blocks(rows: TrainingRows, beside: Sequence[Any] | None) -> frozenset[int]:
