@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from dropglm import TextClassifier, load_model
-from tests.cli.command import dropglm, error_of
+from tests.cli.command import dropglm, error_of, run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .* texts without labels did not improve")
 FEW = "--folds", "2", "--l2", "0.1", "--dropout", "0.5", "--no-characters"
@@ -208,3 +208,8 @@ def test_probabilities_of_labels_are_those_of_python(tmp_path):
     model.save(tmp_path / "python.skops")
     files = {(tmp_path / f"{name}.skops").read_bytes() for name in ("csv", "jsonl", "python")}
     assert len(files) == 1
+
+
+def test_a_separator_between_no_labels_gets_a_warning(folder):
+    done = run("train", "train.csv", *FEW, "--separator", "|", "--label", "tags", cwd=folder[0])
+    assert "no row has two labels with '|' between them" in done.stderr

@@ -216,6 +216,8 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         raise BadInputError(
             f"{run.source}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
+    if options.separator and all(len(row) < 2 for row in labelled.labels if isinstance(row, tuple)):
+        terminal.message(f"warning: no row has two labels with {options.separator!r} between them.")
     with naming_table(run.source):
         # A class for each row: of several labels the rarest one, of probabilities the likeliest.
         numbers = RowLabels.of(None, y, len(texts), soft)

@@ -6,6 +6,7 @@ Hints are about class names that look alike, and about marks of missing labels.
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,9 @@ def class_hints(counts: Mapping[Any, int | None]) -> list[str]:
     Some classes differ only in case or whitespace, or look alike: 'Spam' (2 texts) and 'spam ' (1 text). If \
 they mean the same, give them the same name.
     The class 'NA' may mark texts without a label. If so, leave the label empty in the table (None in Python).
+    >>> print(*class_hints({"new": 2, "late": 3, "late;new": 1}))
+    The class 'late;new' consists of other classes. If a text may have several labels, give --separator ';' \
+(in Python, a list of labels per text).
     """
 
     def named(label: Any) -> str:
@@ -165,6 +169,21 @@ they mean the same, give them the same name.
         hints.append(
             f"Some classes differ only in case or whitespace, or look alike: {listed}{more}. If they mean "
             "the same, give them the same name."
+        )
+    joined = next(
+        (
+            (label, mark)
+            for label, mark in product(counts, ";|,")
+            if isinstance(label, str)
+            and mark in label
+            and all(one.strip() in counts for one in label.split(mark))
+        ),
+        None,
+    )
+    if joined:
+        hints.append(
+            f"The class {joined[0]!r} consists of other classes. If a text may have several labels, give "
+            f"--separator {joined[1]!r} (in Python, a list of labels per text)."
         )
     marks = [label for label in counts if isinstance(label, str) and _key(label) in MISSING]
     marks += _minus_one(counts)
