@@ -118,7 +118,9 @@ def few_labels(path: str = "docs/paper/few-labels.md") -> str:
     """Return the README's tables of few labels: of the older data sets, and of new ones if there are any."""
     page, mean, new = Page(path), "data sets: accuracy in per cent", "New data sets. Mean over"
     older, rivals, sets = _ours_and_best_rivals(page, mean)
-    some = " Columns with fewer data sets lack those of which a class would have fewer than two labels."
+    some = (
+        " Columns with fewer data sets leave out those in which some class would have fewer than two labels."
+    )
     fewer = some if re.search(r" sets? \|", older.partition("\n")[0]) else ""
     prose = (
         f"Mean test accuracy in per cent over {sets} data sets and {page.seeds}, with default settings; the "

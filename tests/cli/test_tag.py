@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 
 def train(folder, *arguments):
-    return dropglm("tag", "train", *arguments, "--model", "model.skops", "--quiet", cwd=folder)
+    return dropglm("tag", "train", *arguments, "--model", "model.skops", cwd=folder)
 
 
 @pytest.mark.parametrize("separator", [" ", "\t", "   "])
@@ -85,7 +85,7 @@ def test_evaluation_reports_tokens_and_entities(folder):
 def test_tags_that_mark_no_entities_have_an_accuracy_only(folder):
     train(folder, "train.txt", "--tag", "1", "--column", "2")
     found = json.loads(dropglm("tag", "evaluate", "model.skops", "train.txt", "--json", cwd=folder))
-    assert found == {"sentences": 3, "tokens": 11, "accuracy": 1.0}
+    assert found == {"sentences": 3, "tokens": 11, "unknown_tags": 0, "accuracy": 1.0}
 
 
 def test_unlabelled_sentences_and_unknown_tags(folder):
@@ -158,3 +158,16 @@ def test_an_unknown_format_is_a_usage_error(folder):
     assert "format" in dropglm(
         *("tag", "train", "train.txt", "--model", "m", "--format", "xml"), cwd=folder, code=2
     )
+
+
+def test_tags_of_other_models_are_counted(folder):
+    train(folder, "train.txt")
+    (folder / "other.txt").write_text("Anna NNP B-ORG\nis VBZ O\n")
+    found = json.loads(dropglm("tag", "evaluate", "-m", "model.skops", "other.txt", "--json", cwd=folder))
+    assert (found["unknown_tags"], found["accuracy"]) == (1, 0.5)
+
+
+def test_sentences_without_any_known_tag_are_read(folder):
+    rows = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
+    (folder / "some.jsonl").write_text(json.dumps(rows[0] | {"tags": None}) + "\n" + jsonl(SENTENCES))
+    assert "4" in train(folder, "some.jsonl")

@@ -70,7 +70,7 @@ def test_reliable_answers_help_and_random_ones_cost_nothing():
     assert found["factor"] > 0.0
     assert found["texts"] == 484
     assert found["used"] == [True]
-    assert "agreement with labels by hand: source 1" in str(helped.summary_)
+    assert "agreement with your own labels: source 1" in str(helped.summary_)
     useless = alone.fit(**given, second_labels=noisy(y, 0.0, seed=2))
     assert useless.score(new, truth) == without
     assert useless.summary_.second_hand["factor"] == 0.0

@@ -308,4 +308,4 @@ def _is_missing(label: Any) -> bool:
 def some_weight(weights: np.ndarray) -> None:
     """Raise an error if every weight is 0."""
     if not weights.any():
-        raise InputError("sample_weight is zero in every row.")
+        raise InputError("sample_weight is zero in every row.", "sample_weight")

@@ -29,6 +29,11 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.files import FileError, replacing
 
 FORMAT = 2
+# What reads the files of each kind, for messages about a file that something else is given.
+READ_BY = {
+    "SequenceTagger": "dropglm tag and SequenceTagger.load read it",
+    "TextClassifier": "dropglm predict and load_model read it",
+}
 # Numbers of this size and their products with counts of words are finite in single precision.
 LARGEST = 1e15
 HUGE = sys.float_info.max
@@ -286,7 +291,10 @@ def read(
         )
     kind, state = content.get("kind"), content.get("state")
     if not isinstance(kind, str) or kind not in contents or not isinstance(state, dict):
-        raise ModelFileError(f"{path} holds a model of kind {_shortened(kind)}, not {' or '.join(contents)}.")
+        other = f"; {READ_BY[kind]}" if kind in READ_BY else ""
+        raise ModelFileError(
+            f"{path} holds a model of kind {_shortened(kind)}, not {' or '.join(contents)}{other}."
+        )
     with reporting_damage(path):
         contents[kind].check(state, "", trust)
     return kind, state

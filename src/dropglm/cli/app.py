@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperGroup
 
 from dropglm.cli import terminal
 from dropglm.cli.compile import compile
@@ -14,48 +14,12 @@ from dropglm.cli.explain import explain
 from dropglm.cli.export import card, export
 from dropglm.cli.files import distinct_files
 from dropglm.cli.label import label
-from dropglm.cli.options import SHORTHANDS, bad_option, our_spelling
+from dropglm.cli.options import Subcommand, our_spelling
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
 from dropglm.cli.serve import serve
 from dropglm.cli.tag import app as tag
 from dropglm.cli.train import train
-
-
-class Command(TyperCommand):
-    """A command; its help shows the common options if there are many, and ``--help-all`` shows all of them.
-
-    Commands that read a model take its file as their first argument, or as ``-m FILE`` in any place.
-    """
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments."""
-        common = getattr(self.callback, "common_options", None)
-        everything = "--help-all" in args
-        if common is not None:
-            options = [option for option in self.params if isinstance(option, TyperOption)]
-            for option in options:
-                option.hidden = not everything and option.name not in common
-            self.epilog = None if everything else f"All {len(options)} options: {ctx.command_path} --help-all"
-        args = ["--help"] if everything else [word for one in args for word in SHORTHANDS.get(one, [one])]
-        if self.params[0].name == "model":
-            args = _model_first(args)
-        return super().parse_args(ctx, args)
-
-
-def _model_first(args: list[str]) -> list[str]:
-    """Return the arguments with the file of ``-m FILE`` before all others."""
-    for place, one in enumerate(args):
-        name, _, file = one.partition("=")
-        if one == "--":
-            break
-        if name == "--model" and file:
-            return [file, *args[:place], *args[place + 1 :]]
-        if one in ("-m", "--model"):
-            if place + 1 == len(args):
-                raise bad_option(one, "name the file of the model.")
-            return [args[place + 1], *args[:place], *args[place + 2 :]]
-    return args
 
 
 class Commands(TyperGroup):
@@ -82,7 +46,7 @@ app = typer.Typer(
     epilog=EXIT_CODES,
 )
 for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce, compile):
-    app.command(cls=Command)(distinct_files(command))
+    app.command(cls=Subcommand)(distinct_files(command))
 app.add_typer(tag, name="tag")
 app.add_typer(data, name="data")
 

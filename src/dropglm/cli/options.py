@@ -1,5 +1,6 @@
 """Options: how commands declare, check and refuse them, and those that several commands share."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, fields
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from dropglm.base.registry import lookup
 from dropglm.tables.formats import check_delimiter, find_format
@@ -275,3 +277,44 @@ Port = Annotated[
         max=65535,
     ),
 ]
+
+
+class Subcommand(TyperCommand):
+    """A command; its help shows the common options if there are many, and ``--help-all`` shows all of them.
+
+    Commands that read a model take its file as their first argument, or as ``-m FILE`` in any place.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        # Line breaks within paragraphs are those of the source.
+        self.help = re.sub(r"(?<!\n)\n(?!\n)", " ", self.help or "")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        common = getattr(self.callback, "common_options", None)
+        everything = "--help-all" in args
+        if common is not None:
+            options = [option for option in self.params if isinstance(option, TyperOption)]
+            for option in options:
+                option.hidden = not everything and option.name not in common
+            self.epilog = None if everything else f"All {len(options)} options: {ctx.command_path} --help-all"
+        args = ["--help"] if everything else [word for one in args for word in SHORTHANDS.get(one, [one])]
+        if self.params[0].name == "model":
+            args = _model_first(args)
+        return super().parse_args(ctx, args)
+
+
+def _model_first(args: list[str]) -> list[str]:
+    """Return the arguments with the file of ``-m FILE`` before all others."""
+    for place, one in enumerate(args):
+        name, _, file = one.partition("=")
+        if one == "--":
+            break
+        if name == "--model" and file:
+            return [file, *args[:place], *args[place + 1 :]]
+        if one in ("-m", "--model"):
+            if place + 1 == len(args):
+                raise bad_option(one, "name the file of the model.")
+            return [args[place + 1], *args[:place], *args[place + 2 :]]
+    return args

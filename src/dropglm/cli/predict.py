@@ -45,7 +45,7 @@ def predict(
     trust: options.Trust = False,
     threads: options.Threads = -1,
 ) -> None:
-    """Predict the labels of texts, of those in files, or of those from standard input.
+    """Predict labels for texts given as arguments, in files or on standard input.
 
     The output has one row per text, with the label in column 'predicted'
     and its probability in column 'probability'. Several labels are lists in JSON Lines

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dropglm.base.progress import Stages, begin_stage
+from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import check_output, distinct_files
-from dropglm.cli.options import MODEL, OUTPUT, TABLES, File, check_name
+from dropglm.cli.options import MODEL, OUTPUT, TABLES, File, Subcommand, check_name
 
 if TYPE_CHECKING:
     from dropglm.sequences.files import Columns, Sentence
@@ -41,11 +41,13 @@ Column = Annotated[
 TrainedModel = Annotated[Path, typer.Argument(help="Model file, written by dropglm tag train."), File.READ]
 
 
-@app.command()
+@app.command(cls=Subcommand)
 @distinct_files
 def train(
     sentences: Sentences,
-    model: Annotated[Path, OUTPUT.option("Model file to write.", "--model", "-m"), File.WRITTEN],
+    out: Annotated[
+        Path, OUTPUT.option("Model file to write.", "--out", "-o", "--model", "-m"), File.WRITTEN
+    ] = Path("tagger.skops"),
     unlabeled: Annotated[
         str | None, TABLES.option("File with sentences without tags.", "--unlabeled", "-u"), File.READ
     ] = None,
@@ -68,7 +70,7 @@ def train(
     The features of a token are the word, its lower case, prefixes, suffixes and shape,
     its neighbours, and further columns. A tag _ (in JSON Lines: null) is unknown.
     """
-    check_output(model, "--model")
+    check_output(out, "--out")
     columns = _columns(sentences, format, token, tag, column)
     with Stages(shown=not quiet) as stages:
         stages.plan([("Reading", 1.0), ("Fitting", 20.0)])
@@ -88,7 +90,9 @@ def train(
                 X_unlabeled=[one.tokens for one in more] or None,
             )
         tagger._fitted.columns = columns.as_dict()
-        tagger.save(model)
+        tagger.save(out)
+    if quiet:
+        return
     listed = ", ".join(tagger.tags_)
     terminal.print_pairs(
         [
@@ -96,13 +100,13 @@ def train(
             ("tokens", f"{sum(len(one.tokens) for one in found):,}"),
             ("tags", f"{len(tagger.tags_)}: {terminal.excerpt(listed, 200)}"),
             ("features", f"{tagger.n_features_in_:,}, with {len(tagger._fitted.theta):,} coefficients"),
-            ("fit", f"{tagger.n_iter_} iterations, {tagger.result_.status}"),
-            ("model", str(model)),
+            ("fit", f"{tagger.result_.status} after {plural(tagger.n_iter_, 'iteration')}"),
+            ("model", str(out)),
         ]
     )
 
 
-@app.command()
+@app.command(cls=Subcommand)
 @distinct_files
 def predict(
     model: TrainedModel,
@@ -133,7 +137,7 @@ def predict(
     write_tags(out, found, tags, columns)
 
 
-@app.command()
+@app.command(cls=Subcommand)
 @distinct_files
 def evaluate(
     model: TrainedModel,
@@ -162,18 +166,23 @@ def evaluate(
     with naming_table(sentences):
         predicted = tagger.predict([one.tokens for one in found])
         pairs = known_pairs(tags, predicted)
+    unknown = sum(true not in tagger.tags for true, _ in pairs)
     accuracy = sum(true == given for true, given in pairs) / len(pairs)
     is_complete = all(known is not None for own in tags for known in own)
     marks = is_complete and all(true == "O" or true[:2] in {"B-", "I-", "E-", "S-"} for true, _ in pairs)
     entities: EntityScores | None = entity_scores(tags, predicted) if marks else None
     if json:
         more = {} if entities is None else {"entities": entities.to_dict()}
-        terminal.print_json({"sentences": len(found), "tokens": len(pairs), "accuracy": accuracy} | more)
+        terminal.print_json(
+            {"sentences": len(found), "tokens": len(pairs), "unknown_tags": unknown, "accuracy": accuracy}
+            | more
+        )
         return
     terminal.print_pairs(
         [
             ("sentences", f"{len(found):,}"),
             ("tokens", f"{len(pairs):,}"),
+            *([("unknown", f"{unknown:,} with tags that the model does not have")] if unknown else []),
             ("accuracy", f"{accuracy:.4f}"),
             *([("entities", str(entities))] if entities is not None else []),
         ]

@@ -413,7 +413,7 @@ def _costs(
 
 
 # Beyond these, trying an encoder would take more than some seconds.
-MOST_TRIED, MOST_TRIED_CHARACTERS = 1000, 500_000
+MOST_TRIED, MOST_TRIED_CHARACTERS = 1000, 100_000
 
 
 def _encoder_hint(

@@ -166,6 +166,8 @@ def _jsonl(path: str, lines: list[str], columns: Columns, tagged: bool) -> Itera
                 what = f"no {name!r} for {PARAMETERS[parameter]}"
                 raise FileError(f"{path}, line {number} has {what}; set {parameter}.", parameter)
             cells = row[name]
+            if parameter == "tag" and cells is None:  # none of the tags is known
+                cells = [None] * len(found[0])
             if not isinstance(cells, list) or (found and len(cells) != len(found[0])):
                 raise FileError(f"{path}, line {number}: {name!r} is not a list with an entry per token.")
             if not all(isinstance(cell, str) or (parameter == "tag" and cell is None) for cell in cells):

@@ -265,9 +265,9 @@ def second_hand_line(found: dict[str, Any]) -> str:
     for name, share, used in zip(found["sources"], found["agreement"], found["used"], strict=True):
         agrees = "none in common" if share is None else f"{share:.2f}"
         sources.append(f"{name} {agrees}{'' if used else ' (left out)'}")
-    line = f"{found['texts']:,} texts; agreement with labels by hand: {', '.join(sources)}; "
+    line = f"{found['texts']:,} texts; agreement with your own labels: {', '.join(sources)}; "
     if not found["factor"]:
-        return f"{line}not used, since held-out texts gain nothing"
+        return f"{line}not used, since they do not help held-out texts"
     losses = f"log loss {-found['score']:.4f} instead of {-found['score_without']:.4f} without them"
     return f"{line}{losses}, each with weight {found['factor']:g}"
 

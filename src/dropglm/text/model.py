@@ -300,6 +300,6 @@ def save_model(model: TextModel, path: str | PathLike[str]) -> None:
     if not isinstance(model, TextModel):
         raise InputTypeError(
             f"model must be a TextClassifier or an OnlineTextClassifier, got {type(model).__name__}; use "
-            "skops or joblib for other estimators."
+            "its method save, if it has one, or joblib for other estimators."
         )
     model.save(path)
