@@ -123,14 +123,19 @@ class Thirds(Experiment):
                         method = self.methods[label]
                         cost = (6.0 if name == "imdb" else 1.0) * (3.0 if method.unlabeled else 1.0)
                         fits.append(tuning.fit(split, label, method, cost))
-                own = TEXT_METHODS[OURS_UNLABELED]
-                split = PlannedData(
-                    name, seed, {"features": TEXTS}, partial(split_in_thirds, name, seed, self.load)
-                )
+        return fits if quick else [*fits, *self.subset()]
+
+    def subset(self) -> list[PlannedFit]:
+        """Return the fits of the text classifier as it comes."""
+        fits, own = [], TEXT_METHODS[OURS_UNLABELED]
+        for name in self.data:
+            seeds = self.seeds_imdb if name == "imdb" else self.seeds
+            for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+                load = partial(split_in_thirds, name, seed, self.load)
                 measure = partial(score_text_method, method=own, seed=seed)
-                fits.append(
-                    split.fit(OURS_UNLABELED, measure, 60.0 if name == "imdb" else 10.0, **own.settings)
-                )
+                cost = 60.0 if name == "imdb" else 10.0
+                split = PlannedData(name, seed, {"features": TEXTS}, load)
+                fits.append(split.fit(OURS_UNLABELED, measure, cost, **own.settings))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
