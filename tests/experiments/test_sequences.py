@@ -9,7 +9,7 @@ from dropglm.experiments.sequences import (
     L2,
     METHODS,
     UNLABELED,
-    GeneratedSentences,
+    TaggedSentences,
     TagMethod,
     chunk_features,
     fit_ours,
@@ -17,6 +17,7 @@ from dropglm.experiments.sequences import (
     score_tagger,
     tagged_split,
 )
+from dropglm.sequences import word_features
 
 SMALL = {
     L2: TagMethod(fit_ours, {"dropout": (0.0,), "l2": (0.3, 1.0)}),
@@ -76,14 +77,15 @@ def test_settings_are_those_with_the_best_f1_on_validation_sentences(small):
 def test_crfsuite_is_the_same_model_as_l2():
     pytest.importorskip("pycrfsuite")
     found = generated_sentences(0, (60, 30, 30))
-    ours = fit_ours(found.texts, found.y, [], dropout=0.0, l2=1.0)(found.texts_test)
-    theirs = METHODS[CRFSUITE].fit(found.texts, found.y, [], c2=0.5)(found.texts_test)
+    X, X_test = ([word_features(words) for words in part] for part in (found.texts, found.texts_test))
+    ours = fit_ours(X, found.y, [], dropout=0.0, l2=1.0)(X_test)
+    theirs = METHODS[CRFSUITE].fit(X, found.y, [], c2=0.5)(X_test)
     pairs = [pair for rows in zip(ours, theirs, strict=True) for pair in zip(*rows, strict=True)]
     assert sum(a == b for a, b in pairs) > 0.98 * len(pairs)
 
 
 def test_generated_sentences_depend_on_the_seed_only():
-    assert isinstance(generated_sentences(1), GeneratedSentences)
+    assert isinstance(generated_sentences(1), TaggedSentences)
     assert generated_sentences(1) == generated_sentences(1) != generated_sentences(2)
 
 

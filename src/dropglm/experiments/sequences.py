@@ -64,10 +64,20 @@ def chunk_features(sentence: Sequence[tuple[str, str]]) -> list[list[str]]:
         for column, window in WINDOWS:
             if t + window[0] >= 0 and t + window[-1] < n:
                 values = "|".join(sentence[t + o][column] for o in window)
-                # Most names occur again; kept once, they take a tenth of the memory.
-                names.append(sys.intern(f"{column}[{','.join(map(str, window))}]={values}"))
+                names.append(f"{column}[{','.join(map(str, window))}]={values}")
         found.append(names)
     return found
+
+
+class TaggedSentences(NamedTuple):
+    """Training, validation and test sentences and their tags, named as those of a data set."""
+
+    texts: Sentences
+    y: Sentences
+    texts_validation: Sentences
+    y_validation: Sentences
+    texts_test: Sentences
+    y_test: Sentences
 
 
 class TaggedSplit(NamedTuple):
@@ -109,8 +119,7 @@ def fit_crfsuite(X: Sentences, y: Sentences, X_unlabeled: Sentences, *, c2: floa
         raise MissingMethodError(f"{CRFSUITE} is skipped: pip install python-crfsuite.") from None
 
     def items(sentence: Any) -> list[list[str]]:
-        own = sentence if isinstance(sentence[0], list) else word_features(sentence)
-        names = [list(token) for token in own]
+        names = [list(token) for token in sentence]
         names[0].append("__BOS__")
         names[-1].append("__EOS__")
         return names
@@ -168,17 +177,31 @@ def score_tagger(split: TaggedSplit, *, method: TagMethod) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
+def _with_features(load: Load, name: str, seed: int | None) -> TaggedSentences:
+    """Return the sentences of a data set, or generated ones, as the names of each token's features."""
+    data = load(name) if seed is None else generated_sentences(seed)
+    features: Callable[[Any], list[list[str]]] = chunk_features if name == CHUNKS else word_features
+    parts = [getattr(data, field) for field in TaggedSentences._fields]
+    X = [
+        # Most names occur again; kept once, they take a tenth of the memory.
+        [[list(map(sys.intern, token)) for token in features(s)] for s in (() if texts is None else texts)]
+        for texts in parts[::2]
+    ]
+    y = [[] if tags is None else list(tags) for tags in parts[1::2]]
+    return TaggedSentences(X[0], y[0], X[1], y[1], X[2], y[2])
+
+
+@lru_cache(maxsize=1)
 def tagged_split(load: Load, name: str, labels: int | None, seed: int) -> TaggedSplit:
     """Return a split: some sentences with tags, drawn at random, and others without; or all with tags.
 
     Without others, the test sentences, whose tags are not used, are the unlabelled ones.
     """
-    data = generated_sentences(seed) if name == GENERATED else load(name)
-    features: Callable[[Any], Any] = chunk_features if name == CHUNKS else list
-    X, y, X_test = [features(s) for s in data.texts], list(data.y), [features(s) for s in data.texts_test]
-    final, validation = (X, y) if labels is None else None, (data.texts_validation, data.y_validation)
-    if validation[0] is None:
-        validation = (X[-HELD_OUT:], y[-HELD_OUT:])
+    data = _with_features(load, name, seed if name == GENERATED else None)
+    X, y, X_validation, y_validation, X_test, y_test = data
+    final = (X, y) if labels is None else None
+    if not y_validation:
+        X_validation, y_validation = X[-HELD_OUT:], y[-HELD_OUT:]
         X, y = X[:-HELD_OUT], y[:-HELD_OUT]
     order, n = np.random.default_rng(seed).permutation(len(X)), labels or CHOSEN_WITH
     own, others = order[:n], order[n : n + MOST_UNLABELED]
@@ -186,26 +209,15 @@ def tagged_split(load: Load, name: str, labels: int | None, seed: int) -> Tagged
         [X[i] for i in own],
         [y[i] for i in own],
         [X[i] for i in others] if labels else X_test,
-        list(validation[0]),
-        list(validation[1]),
+        X_validation,
+        y_validation,
         X_test,
-        list(data.y_test),
+        y_test,
         final,
     )
 
 
-class GeneratedSentences(NamedTuple):
-    """Sentences of a hidden Markov chain, with the fields of a data set."""
-
-    texts: Sentences
-    y: Sentences
-    texts_validation: Sentences
-    y_validation: Sentences
-    texts_test: Sentences
-    y_test: Sentences
-
-
-def generated_sentences(seed: int, sizes: Sequence[int] = (400, 200, 300)) -> GeneratedSentences:
+def generated_sentences(seed: int, sizes: Sequence[int] = (400, 200, 300)) -> TaggedSentences:
     """Return sentences with names of two types among other words; most words are rare, and many ambiguous."""
     rng, fields = np.random.default_rng(seed), list[Sentences]()
     vocabulary = {tag: rng.integers(0, 3000, 400) for tag in ("B-A", "I-A", "B-B", "I-B", "O")}
@@ -222,7 +234,7 @@ def generated_sentences(seed: int, sizes: Sequence[int] = (400, 200, 300)) -> Ge
             texts.append(words)
             y.append(tags)
         fields += [texts, y]
-    return GeneratedSentences(*fields)
+    return TaggedSentences(*fields)
 
 
 @dataclass(frozen=True)
@@ -250,8 +262,8 @@ class Sequences(Experiment):
         f"validation sentences: testa for CoNLL-2002, and for CoNLL-2000 the last {HELD_OUT} training "
         f"sentences, which are not fitted to. With all labels, fits to {CHOSEN_WITH:,} random sentences "
         "choose the settings of a fit to all. L2 chooses one of five values of l2, CRFsuite (python-"
-        "crfsuite, L-BFGS) one of five values of c2, which mean the same. Methods with dropout choose dropout "
-        "0.3 or 0.5 and one of two values of l2; unlabelled sentences have discount=0.005. "
+        "crfsuite, L-BFGS) one of five values of c2, which mean the same. Methods with dropout have "
+        "dropout 0.3 or 0.5 and one of two values of l2; unlabelled sentences have discount=0.005. "
         "Fixed marginals leave out the derivative of the marginals, as CoreNLP does. Next to no penalty "
         "is L2 with l2=0.01. ± is the standard error over seeds, of which there is one with all labels. "
         "Generated sentences are those of a hidden Markov chain."
@@ -265,7 +277,7 @@ class Sequences(Experiment):
         return self._fits(self.sets, self.labels, self.seeds, self.methods)
 
     def subset(self) -> list[PlannedFit]:
-        """Return the fits with all labels of L2 and dropout, CRFsuite's to chunks, and those with 300 labels."""
+        """Return fits with all labels of L2 and dropout, CRFsuite's to chunks, and those with 300 labels."""
         chosen = {name: self.methods[name] for name in (L2, DROPOUT, UNLABELED) if name in self.methods}
         all_labels = {name: method for name, method in chosen.items() if name != UNLABELED}
         crfsuite = {name: method for name, method in self.methods.items() if name == CRFSUITE}
