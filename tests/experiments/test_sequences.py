@@ -67,6 +67,17 @@ def test_with_few_labels_the_fit_that_chooses_is_the_last(small):
     assert few.final is None
 
 
+def test_few_labels_choose_among_weaker_penalties():
+    grids = {
+        fit.parameters["labels"]: fit.parameters["grid"]
+        for fit in Sequences().fits(False)
+        if fit.method == DROPOUT
+    }
+    assert max(grids[300]["l2"]) < max(grids[0]["l2"])
+    assert min(grids[300]["l2"]) < min(grids[0]["l2"])
+    assert grids[300]["dropout"] == grids[0]["dropout"]
+
+
 def test_settings_are_those_with_the_best_f1_on_validation_sentences(small):
     split = tagged_split(load, "conll2002_esp", 10, 0)
     found = score_tagger(split, method=SMALL[L2])

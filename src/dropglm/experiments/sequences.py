@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,11 +95,12 @@ class TaggedSplit(NamedTuple):
 
 
 class TagMethod(NamedTuple):
-    """A way to fit, its grid of settings, and whether it uses unlabelled sentences."""
+    """A way to fit, its grid of settings, also for few labels, and whether it uses unlabelled sentences."""
 
     fit: Callable[..., Fitted]
     grid: Mapping[str, Sequence[Any]]
     unlabeled: bool = False
+    few: Mapping[str, Sequence[Any]] = MappingProxyType({})  # in place of those of ``grid``
 
     def settings(self) -> list[dict[str, Any]]:
         """Return the points of the grid."""
@@ -135,13 +137,13 @@ def fit_crfsuite(X: Sentences, y: Sentences, X_unlabeled: Sentences, *, c2: floa
     return lambda sentences: [tagger.tag(items(sentence)) for sentence in sentences]
 
 
-OURS = {"dropout": (0.3, 0.5), "l2": (0.1, 0.3)}
+OURS, FEW = {"dropout": (0.3, 0.5), "l2": (0.1, 0.3)}, {"l2": (0.03, 0.1)}
 METHODS = {
     NONE: TagMethod(fit_ours, {"dropout": (0.0,), "l2": (0.01,)}),
     L2: TagMethod(fit_ours, {"dropout": (0.0,), "l2": (0.03, 0.1, 0.3, 1.0, 3.0)}),
-    DROPOUT: TagMethod(fit_ours, OURS),
-    UNLABELED: TagMethod(fit_ours, {**OURS, "discount": (0.005,)}, unlabeled=True),
-    FIXED: TagMethod(fit_ours, {**OURS, "expectation": ("fixed_marginals",)}),
+    DROPOUT: TagMethod(fit_ours, OURS, few=FEW),
+    UNLABELED: TagMethod(fit_ours, {**OURS, "discount": (0.005,)}, unlabeled=True, few=FEW),
+    FIXED: TagMethod(fit_ours, {**OURS, "expectation": ("fixed_marginals",)}, few=FEW),
     CRFSUITE: TagMethod(fit_crfsuite, {"c2": (0.015, 0.05, 0.15, 0.5, 1.5)}),
 }
 F1 = Score("f1", "F1 in per cent", Unit(100.0, 2), higher=True)
@@ -263,7 +265,8 @@ class Sequences(Experiment):
         f"sentences, which are not fitted to. With all labels, fits to {CHOSEN_WITH:,} random sentences "
         "choose the settings of a fit to all. L2 chooses one of five values of l2, CRFsuite (python-"
         "crfsuite, L-BFGS) one of five values of c2, which mean the same. Methods with dropout have "
-        "dropout 0.3 or 0.5 and one of two values of l2; unlabelled sentences have discount=0.005. "
+        "dropout 0.3 or 0.5 and one of two values of l2, smaller ones with few labels; unlabelled sentences "
+        "have discount=0.005. "
         "Fixed marginals leave out the derivative of the marginals, as CoreNLP does. Next to no penalty "
         "is L2 with l2=0.01. ± is the standard error over seeds, of which there is one with all labels. "
         "Generated sentences are those of a hidden Markov chain."
@@ -303,6 +306,7 @@ class Sequences(Experiment):
             sizes = {"labels": n or 0, "chosen_with": CHOSEN_WITH, "unlabeled": MOST_UNLABELED}
             planned = PlannedData(name, seed, sizes, load)
             for method, one in methods.items():
+                one = one if n is None else one._replace(grid={**one.grid, **one.few})
                 settings = {key: list(values) for key, values in one.grid.items()}
                 cost = len(one.settings()) * (0.5 if name == GENERATED else (n or 9_000) / 50)
                 measure = partial(score_tagger, method=one)
