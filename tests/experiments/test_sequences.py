@@ -3,7 +3,9 @@
 import pytest
 
 from dropglm.experiments import ExperimentRun, Sequences
+from dropglm.experiments.results import Lines
 from dropglm.experiments.sequences import (
+    BETTER,
     CRFSUITE,
     DROPOUT,
     L2,
@@ -49,8 +51,23 @@ def test_a_full_run_has_a_table_of_f1_differences_and_seconds_per_data_set(small
     tables = small.tabulate(run.lines)
     assert len(tables) == 9
     assert tables[0].header == ["method", "10 labels", "±", "all labels", "±"]
-    assert [row[0] for row in tables[1].rows] == [DROPOUT, UNLABELED]
+    assert [row[0] for row in tables[1].rows] == [DROPOUT, UNLABELED, BETTER]
     assert small.compare(run.lines) == []
+
+
+def test_the_better_of_both_is_chosen_by_validation_sentences(small):
+    lines = Lines(
+        {"data": "d", "seed": seed, "method": method, "parameters": {"labels": 10}}
+        | {"result": {"f1": f1, "validation_f1": validation, "fit_seconds": 1.0}}
+        for seed, method, f1, validation in [
+            (0, DROPOUT, 0.5, 0.3),
+            (0, UNLABELED, 0.6, 0.4),
+            (1, DROPOUT, 0.7, 0.5),
+            (1, UNLABELED, 0.8, 0.4),
+        ]
+    )
+    rows = {row[0]: row[1] for row in small.tabulate(lines)[0].rows}
+    assert rows[BETTER] == "65.00"
 
 
 @pytest.mark.parametrize("name", ["conll2000", "conll2002_esp"])
