@@ -5,7 +5,8 @@ python -m benchmarks.results [FOLDER]
 Each document has a block between two marks that this script replaces; the text around it is written by hand.
 The pages of some experiments show figures, which are stored beside them.
 If results of an experiment are missing, the block on its page is left as it is, and so is the summary of all
-experiments. Where the subset of an experiment is complete, its page has what there is.
+experiments. Where the subset of an experiment is complete, its page has what there is: between marks of its
+own if the page has any, so that it stands beside older results of all fits.
 """
 
 import sys
@@ -35,7 +36,12 @@ def write(
             tell(f"docs/paper/{name}.md is unchanged: {folder} lacks {missing} results of {name}.")
         else:
             pictures = draw(run, root / "docs" / "paper", PICTURED.get(name, 0))
-            fill(root / "docs" / "paper" / f"{name}.md", "results", page_block(run, pictures))
+            page, block = root / "docs" / "paper" / f"{name}.md", page_block(run, pictures)
+            apart = "<!-- subset: start -->" in page.read_text(encoding="utf-8")
+            if apart:
+                fill(page, "subset", block if missing else "")
+            if not (apart and missing):
+                fill(page, "results", block)
     if incomplete:
         tell("docs/results.md is unchanged.")
         return

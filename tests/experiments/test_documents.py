@@ -109,6 +109,22 @@ def test_a_complete_subset_is_enough_for_a_page(root):
     assert ["old" in text for text in written(root).values()] == [False, False, True]
 
 
+def test_a_subset_may_stand_beside_older_results_until_there_are_new_ones(root):
+    for name, experiment in TOYS.items():
+        ExperimentRun(name, experiment, root / "lines").run()
+    page, lines = root / "docs" / "paper" / "first.md", root / "lines" / "first.jsonl"
+    page.write_text(page.read_text() + "<!-- subset: start -->\n<!-- subset: stop -->\n")
+    complete = lines.read_text()
+    lines.write_text("".join(complete.splitlines(keepends=True)[:-1]))
+    results_block, _, subset = written(root)["docs/paper/first.md"].partition("<!-- subset: start -->")
+    assert "old" in results_block
+    assert "5 of 6 fits are available." in subset
+    lines.write_text(complete)
+    results_block, _, subset = written(root)["docs/paper/first.md"].partition("<!-- subset: start -->")
+    assert "old" not in results_block
+    assert subset == "\n\n<!-- subset: stop -->\n"
+
+
 @pytest.mark.parametrize("text", ["none", START, f"{STOP}{START}", f"{START}{STOP}{START}{STOP}"])
 def test_a_document_without_marks_is_refused(tmp_path, text):
     path = tmp_path / "page.md"

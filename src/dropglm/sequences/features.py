@@ -171,22 +171,14 @@ def rows_of_sentences(
     """Return the rows of the tokens; ``learn`` adds new names to the vocabulary, else they have no effect."""
     if kind == MATRIX:
         return _rows_of_matrices(sentences, width, name)
-    indices, values, ends, starts, ones = array("I"), array("d"), array("q", [0]), array("q", [0]), True
+    indices, values, ends, starts = array("I"), array("d"), array("q", [0]), array("q", [0])
     for i, sentence in enumerate(sentences):
         try:
-            found = _names(sentence, kind)
+            found = _values_of_names(sentence, kind)
         except UserError as error:
             raise _bad_sentence(error, i, kind, name) from None
-        for names in found:
-            if isinstance(names, dict):
-                try:
-                    names = dict(_named_values(names))
-                except UserError as error:
-                    raise _bad_sentence(error, i, kind, name) from None
-                ones = ones and all(x == 1.0 for x in names.values())
-            else:
-                names = dict.fromkeys(names, 1.0)
-            for key, x in names.items():
+        for token in found:
+            for key, x in token.items():
                 j = vocabulary.get(key)
                 if j is None:
                     if not learn:
@@ -196,13 +188,17 @@ def rows_of_sentences(
                 values.append(x)
             ends.append(len(indices))
         starts.append(len(ends) - 1)
-    indptr, columns = np.array(ends, np.int64), np.array(indices, np.uint32)
-    rows = BinaryRows(indptr, columns) if ones else CsrRows(indptr, columns, np.array(values, np.float64))
-    return TokenRows(rows, np.array(starts, np.int64))
+    arrays = np.array(ends, np.int64), np.array(indices, np.uint32), np.array(values, np.float64)
+    return TokenRows(cheapest_rows(*arrays), np.array(starts, np.int64))
 
 
-def _names(sentence: list[Any], kind: str) -> list[Any]:
-    """Return a list of names or a dictionary for each token."""
+def cheapest_rows(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> CsrRows | BinaryRows:
+    """Return rows without values if all are 1."""
+    return BinaryRows(indptr, indices) if (values == 1.0).all() else CsrRows(indptr, indices, values)
+
+
+def _values_of_names(sentence: list[Any], kind: str) -> list[dict[str, float]]:
+    """Return the features of each token by name."""
     allowed = (str, tuple) if kind == WORDS else NAMED
     for token in sentence:
         if not isinstance(token, allowed):
@@ -213,7 +209,8 @@ def _names(sentence: list[Any], kind: str) -> list[Any]:
         widths = {1 if isinstance(token, str) else len(token) for token in sentence}
         if 0 in widths or len(widths) > 1:
             raise InputError("tokens have different numbers of columns, or none")
-    return word_features(sentence) if kind == WORDS else sentence
+    found = word_features(sentence) if kind == WORDS else sentence
+    return [dict(_named_values(x) if isinstance(x, dict) else dict.fromkeys(x, 1.0)) for x in found]
 
 
 def _named_values(values: dict[Any, Any]) -> Iterable[tuple[str, float]]:

@@ -19,7 +19,14 @@ from dropglm.core.objective import penalty_scales
 from dropglm.core.problem import ROUGH_TOL
 from dropglm.core.solvers import LBFGS, Callback, Result
 from dropglm.linear.convergence import warn_unless_converged
-from dropglm.sequences.features import MATRIX, TokenRows, check_sentences, kind_of, rows_of_sentences
+from dropglm.sequences.features import (
+    MATRIX,
+    TokenRows,
+    cheapest_rows,
+    check_sentences,
+    kind_of,
+    rows_of_sentences,
+)
 from dropglm.sequences.metrics import EntityScores, entity_scores, known_pairs
 from dropglm.sequences.model import EXPECTATIONS, FittedTagger, TagExplanation, load_fitted_tagger
 
@@ -454,7 +461,7 @@ def _joined(parts: Sequence[TokenRows]) -> TokenRows:
     """Return the sentences of several sets, one after the other."""
     first, *rest = parts
     for other in rest:
-        rows = _rows(
+        rows = cheapest_rows(
             np.concatenate([first.rows.indptr, other.rows.indptr[1:] + first.rows.indptr[-1]]),
             np.concatenate([first.rows.indices, other.rows.indices]),
             np.concatenate([_values(first.rows), _values(other.rows)]),
@@ -465,11 +472,6 @@ def _joined(parts: Sequence[TokenRows]) -> TokenRows:
 
 def _values(rows: CsrRows | BinaryRows) -> np.ndarray:
     return rows.values if isinstance(rows, CsrRows) else np.ones(len(rows.indices))
-
-
-def _rows(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> CsrRows | BinaryRows:
-    """Return rows in the cheapest form."""
-    return BinaryRows(indptr, indices) if (values == 1.0).all() else CsrRows(indptr, indices, values)
 
 
 def _with_unlabeled(chains: Chains, unlabeled: TokenRows, weights: np.ndarray, discount: float) -> Chains:
