@@ -262,6 +262,10 @@ MaxError = Annotated[
     float | None,
     OUTPUT.option(MAX_ERROR.format(open="their label is empty, or null"), callback=share),
 ]
+MaxErrorOfService = Annotated[
+    float | None,
+    OUTPUT.option(MAX_ERROR.format(open='their label is null, and "open" true'), callback=share),
+]
 Confidence = Annotated[
     float, OUTPUT.option("How sure --max-error is, over the draw of the held-out texts.", callback=share)
 ]

@@ -91,8 +91,8 @@ def predict(
             raise bad_option("--top-k", "the model decides for each label of a text; use --probabilities.")
         evidence = classifier._needed_evidence() if max_error or sets else None
         rule = evidence.selective(max_error, confidence) if evidence and max_error else None
-        for one in [rule] if rule else []:
-            terminal.message(" ".join(str(one).split()) + ".")
+        if rule is not None:
+            terminal.message(f"{'; '.join(str(rule).splitlines())}.")
         sample = _Sample()
         begin_stage("Predicting")
         with files.advising(advice):

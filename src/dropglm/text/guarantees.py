@@ -21,8 +21,8 @@ from dropglm.base.errors import InputError
 
 MOST_ROWS = 10_000  # of the evidence in a model file
 # The sequence starts at a tenth of the rows, if anything can be accepted there. If it starts where no error
-# is accepted, one wrong row among the surest ends it: with 1,000 rows and max_error 0.05, the share of answers
-# is then 0.27 instead of 0.45 (20 newsgroups, 600 draws), and with 100 rows it is nearly the same.
+# is accepted, one wrong row among the surest ends it: with 1,000 rows and max_error 0.05, the share of
+# answers is then 0.27 instead of 0.45 (20 newsgroups, 600 draws). With 100 rows it is nearly the same.
 FIRST_SHARE = 0.1
 STEP = 0.05  # of the rows, the longest step between thresholds
 ERRORS = (0.01, 0.05, 0.1)  # at which reports give the share of answers
@@ -232,8 +232,8 @@ class Evidence:
         sizes = np.maximum(1, (p >= least).sum(axis=1))
         return [row[:size] for row, size in zip(order.tolist(), sizes.tolist(), strict=True)]
 
-    def trust(self) -> "Trust":
-        """Return what the model may be used for."""
+    def trust(self, accuracy_interval: Any = None) -> "Trust":
+        """Return what the model may be used for; None means the Clopper-Pearson interval of the accuracy."""
         n, right = len(self), int(self.right.sum())
         away = self.top.astype(np.float64) - self.right
         error = float(away.std() / math.sqrt(n))
@@ -241,7 +241,7 @@ class Evidence:
             rows=n,
             kind=self.kind,
             accuracy=right / n,
-            interval=interval(right, n),
+            interval=interval(right, n) if accuracy_interval is None else tuple(accuracy_interval),
             answered=[{"error": error, "share": self.selective(error).share} for error in ERRORS],
             overconfidence=float(away.mean()),
             standard_error=error,
@@ -347,7 +347,9 @@ class Selective:
         return found | {"share": self.share}
 
     def __str__(self) -> str:
-        aim = f"at most {100 * self.max_error:g} % of the answers are wrong, with {100 * self.confidence:g} % "
+        aim = (
+            f"at most {100 * self.max_error:g} % of the answers are wrong, with {100 * self.confidence:g} % "
+        )
         if self.threshold is None:
             return f"answers nothing: that {aim}confidence cannot be promised{self._why_not()}"
         rule = f", those whose best class has a probability above {self.threshold:.3f}"
@@ -373,7 +375,7 @@ class Trust(NamedTuple):
     rows, kind : int, str
         The held-out rows behind it; see ``Evidence``.
     accuracy, interval : float, pair of float
-        Share of right predictions with its Clopper-Pearson interval of 95 % confidence.
+        Share of right predictions, with an interval of 95 % confidence.
     answered : list of dict
         For an error of 1, 5 and 10 % among the answers ("error"): the share that is answered ("share").
     overconfidence, standard_error : float
@@ -402,7 +404,9 @@ class Trust(NamedTuple):
         low, high = self.interval
         shares = {one["error"]: one["share"] for one in self.answered}
         share = f"answers {100 * shares[0.05]:.0f} %" if shares[0.05] else "cannot answer any text"
-        away = f"{100 * abs(self.overconfidence):.1f} points {'high' if self.overconfidence > 0 else 'low'}"
+        away = (
+            f"{100 * abs(self.overconfidence):.1f} points too {'high' if self.overconfidence > 0 else 'low'}"
+        )
         probabilities = "can be trusted" if self.is_calibrated else f"are {away} on average"
         return (
             f"right on {100 * self.accuracy:.0f} % ({100 * low:.0f} to {100 * high:.0f}) of texts; {share} "
@@ -488,7 +492,8 @@ class Typical:
             # Fewer than the rank-th smallest one; equal ones do not count.
             counts.append(int((new < own[rank - 1]).sum()))
             p_values.append(tail_of_ranks(counts[-1], texts, rank, n))
-        return Unlike(texts, *counts, min(1.0, len(p_values) * min(p_values)))
+        few_known, few_shared = counts
+        return Unlike(texts, few_known, few_shared, min(1.0, len(p_values) * min(p_values)))
 
 
 def tail_of_ranks(count: int, texts: int, rank: int, n: int) -> float:
@@ -501,12 +506,11 @@ def tail_of_ranks(count: int, texts: int, rank: int, n: int) -> float:
     >>> tail_of_ranks(0, 50, 5, 100), round(tail_of_ranks(10, 50, 5, 100), 4)
     (1.0, 0.0026)
     """
-    from scipy.special import betaln, gammaln
-
-    k = np.arange(count)
-    a, b = rank, n + 1 - rank
-    log_choose = gammaln(texts + 1) - gammaln(k + 1) - gammaln(texts - k + 1)
-    below = np.exp(log_choose + betaln(k + a, texts - k + b) - betaln(a, b)).sum()
+    # P(k + 1) = P(k) (m - k)(k + a) / ((k + 1)(m - k - 1 + b)). It does not need scipy.special.
+    a, b, m, k = rank, n + 1 - rank, texts, np.arange(max(count - 1, 0))
+    steps = np.log((m - k) * (k + a)) - np.log((k + 1) * (m - k - 1.0 + b))
+    first = math.lgamma(m + b) + math.lgamma(a + b) - math.lgamma(a + b + m) - math.lgamma(b)
+    below = np.exp(first + np.append(0.0, np.cumsum(steps))).sum() if count else 0.0
     return float(min(1.0, max(0.0, 1.0 - below)))
 
 

@@ -460,7 +460,6 @@ class TextsInMemory(TrainingTexts):
         rows.held_out_scale, rows.unscaled = self._held_out_scale, last_blocks(rows, scaled)
         return rows
 
-
     def typical(self, vectorizer: NgramVectorizer) -> Typical | None:
         """Return what some of the texts look like when they are new."""
         some = np.linspace(0, len(self.texts) - 1, min(MOST_TYPICAL, len(self.texts))).round().astype(int)
