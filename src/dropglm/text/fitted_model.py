@@ -480,6 +480,11 @@ class AnyTextModel:
                 "precision.",
                 "precision",
             )
+        if self._fitted_model().learns_on:
+            raise InputError(
+                "A model that learns on has no guarantees: what it predicted for held-out texts describes it "
+                "only until the next text."
+            )
 
     def _needed_evidence(self) -> Evidence:
         self._check_guarantees()
@@ -665,6 +670,7 @@ class FittedTextModel(AnyTextModel):
     """
 
     kind: ClassVar[str] = "TextClassifier"  # of its files, and of the estimator
+    learns_on: ClassVar[bool] = False  # whether it changes after a fit
 
     vectorizer: Any
     model: Any

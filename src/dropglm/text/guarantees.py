@@ -27,9 +27,12 @@ FIRST_SHARE = 0.1
 STEP = 0.05  # of the rows, the longest step between thresholds
 ERRORS = (0.01, 0.05, 0.1)  # at which reports give the share of answers
 KINDS = ("estimate", "guarantee")
-TAIL, FALSE_ALARMS = 0.05, 0.05  # of the texts that are the least typical; and of batches without others
+# Of the texts, the least typical ones; and of the batches without others, somewhat less than one in twenty,
+# since texts of a thread resemble each other more than new ones.
+TAIL, FALSE_ALARMS = 0.05, 0.03
 MOST_TYPICAL = 500  # texts whose statistics a model keeps
 FEWEST_TYPICAL = 20
+MOST_TIMES = 20.0  # as many rows as there are, to say how many are needed
 
 
 def check_share(value: Any, name: str) -> float:
@@ -110,14 +113,19 @@ def sequence_of_counts(n: int, max_error: float, confidence: float) -> np.ndarra
     return np.unique(np.concatenate([*between, ends]).round().astype(np.int64))
 
 
-def last_accepted(wrong: np.ndarray, max_error: float, confidence: float) -> int:
+def last_accepted(
+    wrong: np.ndarray, max_error: float, confidence: float, top: np.ndarray | None = None
+) -> int:
     """Return how many rows are answered: the last count before the first that fails; 0 if there is none.
 
-    ``wrong`` says of each row whether it is wrong, the surest row first.
+    ``wrong`` says of each row whether it is wrong, the surest row first. Rows with the same probability
+    ``top``, which falls, are answered together.
     """
     from scipy.special import bdtr
 
     counts = sequence_of_counts(len(wrong), max_error, confidence)
+    if top is not None and len(counts):
+        counts = np.unique(np.searchsorted(-top, -top[counts - 1], side="right"))
     found = np.cumsum(wrong)[counts - 1].astype(np.float64)
     fails = bdtr(found, counts, max_error) > 1.0 - confidence
     passed = int(fails.argmax()) if fails.any() else len(counts)
@@ -178,40 +186,32 @@ class Evidence:
         max_error, confidence = check_share(max_error, "max_error"), check_share(confidence, "confidence")
         order = np.argsort(-self.top, kind="stable")
         top, wrong, n = self.top[order].astype(np.float64), ~self.right[order], len(self)
-        m = last_accepted(wrong, max_error, confidence) if n else 0
+        m = last_accepted(wrong, max_error, confidence, top)
         found: dict[str, Any] = {
             "max_error": max_error,
             "confidence": confidence,
             "kind": self.kind,
             "rows": n,
         }
-        # Between two rows, so that rounding does not matter; rows that equal both are left open.
-        threshold = 0.0 if m == n else float(top[m - 1] + top[m]) / 2.0
-        m = int(np.count_nonzero(top > threshold)) if m else 0
         if not m:
             return Selective(**found, needed=self._needed(wrong, max_error, confidence))
+        threshold = (
+            0.0 if m == n else (top[m - 1] + top[m]) / 2.0
+        )  # between two rows: rounding does not matter
         k = int(wrong[:m].sum())
         bound = float(upper_bound(k, m, confidence))
-        return Selective(**found, threshold=threshold, answered=m, wrong=k, bound=bound)
+        return Selective(**found, threshold=float(threshold), answered=m, wrong=k, bound=bound)
 
     def _needed(self, wrong: np.ndarray, max_error: float, confidence: float) -> int | None:
-        """Return how many rows would do if the surest ones stay as right as these are; None if none would."""
-        least = int(rows_needed(max_error, confidence))
-        if len(wrong) < least:
+        """Return how many rows would do if all were like these, the surest first; None if no number would."""
+        n, least = len(wrong), int(rows_needed(max_error, confidence))
+        if n < least:
             return least
-        m = np.arange(least, len(wrong) + 1)
-        k = np.cumsum(wrong)[m - 1]
-        better = k < 0.95 * max_error * m
-        if not better.any():
-            return None
-        m, k = m[better], k[better]
-        # With the same share of errors, s times as many rows are enough: U(s k, s m) ≤ max_error.
-        scale = np.ones(len(m))
-        from scipy.special import betainc
-
-        while (fails := betainc(scale * k + 1.0, scale * (m - k), max_error) < confidence).any():
-            scale[fails] *= 1.05
-        return math.ceil(len(wrong) * float(scale.min()))
+        for more in np.geomspace(1.0, MOST_TIMES, 20)[1:]:
+            N = math.ceil(more * n)
+            if last_accepted(wrong[np.arange(N) * n // N], max_error, confidence):
+                return N
+        return None
 
     def label_threshold(self, coverage: float = 0.9) -> float:
         """Return the probability from which a label belongs to the set of a text: split conformal prediction.
@@ -441,7 +441,7 @@ class Curve(NamedTuple):
         order = np.argsort(-p.max(axis=1), kind="stable")
         top, wrong = p.max(axis=1)[order], (p.argmax(axis=1) != np.asarray(truth))[order]
         count = np.arange(1, len(p) + 1)
-        last = np.append(top[:-1] != top[1:], [True] * bool(len(p)))
+        last = np.append(top[:-1] != top[1:], np.ones(min(1, len(p)), np.bool_))
         return cls((count / max(len(p), 1))[last], (np.cumsum(wrong) / count)[last])
 
     def share_at(self, error: float) -> float:
@@ -458,8 +458,8 @@ class Typical:
     known : ndarray of shape (n,)
         Shares of words that are known, sorted.
     shared : ndarray of shape (n,)
-        How much the n-grams of a text are those that many texts have, sorted: Σ f / √m over its m n-grams,
-        where f is the share of the texts that have an n-gram; a multiple of the cosine between both.
+        How much the n-grams of a text are those that many texts have, sorted: Σ k² f / √m over its m n-grams
+        of k words, where f is the share of the texts that have one; a multiple of the cosine between both.
     """
 
     known: np.ndarray
