@@ -33,7 +33,7 @@ SETS, SEEDS, TRAINING, DRAWS = ("subj", "20news", "emotion6"), 2, 1_000, 200
 CALIBRATION, ERRORS, CONFIDENCE, COVERAGE = (100, 300, 1_000), (0.05, 0.1), 0.9, 0.9
 CHOSEN_ON = (("20news", "imdb"), ("20news", "rt"))
 OTHERS = (("banking77", "emotion6"), ("emotion6", "goemotions_ml"), ("imdb2k", "20news"), ("subj", "rt"))
-TYPICAL_TRAINING, BATCHES, BATCH, MIXED, REPEATS = (100, 1_000), 100, 50, 10, 4
+TYPICAL_TRAINING, BATCHES, BATCH, MIXED, REPEATS = (100, 1_000), 20, 50, 10, 40
 PAGE = ROOT / "docs" / "guides" / "guarantees.md"
 
 

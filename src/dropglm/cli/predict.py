@@ -123,7 +123,7 @@ class _Form(NamedTuple):
 class _Sample:
     """What has been predicted: how many texts, how many of them are open, and a random sample of them."""
 
-    MOST = 2_000
+    MOST = 500
 
     def __init__(self) -> None:
         import numpy as np

@@ -252,7 +252,7 @@ class Evidence:
 class Selective:
     """Where a model answers, and what is promised about its answers; ``print`` it.
 
-    Attributes
+    Parameters
     ----------
     max_error, confidence : float
         At most this share of the answers is wrong, with this confidence.
@@ -269,6 +269,8 @@ class Selective:
     needed : int or None
         If nothing can be promised: the number of rows with which something can be, at least or, where there
         are that many, about. None means that the surest rows are wrong too often.
+    model : TextClassifier or FittedTextModel, default=None
+        What ``predict`` predicts with.
 
     See Also
     --------
@@ -342,7 +344,13 @@ class Selective:
         return labels
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields and the share in plain types, for JSON."""
+        """Return the fields and the share in plain types, for JSON.
+
+        Returns
+        -------
+        dict
+            Numbers and strings.
+        """
         found = {name: value for name, value in vars(self).items() if name != "model"}
         return found | {"share": self.share}
 
@@ -527,6 +535,17 @@ class Unlike(NamedTuple):
         How many of them have less in common with the other texts than 95 % of the training texts have.
     p_value : float
         Probability of such numbers if the texts are like the training texts.
+
+    See Also
+    --------
+    dropglm.TextClassifier.compare_with_training : Compare new texts with those of the training.
+
+    Examples
+    --------
+    >>> from dropglm.text import Unlike
+    >>> found = Unlike(texts=50, few_known=12, few_shared=9, p_value=0.0001)
+    >>> found.is_unusual, found.line()[:40]
+    (True, '12 of 50 texts have fewer known words th')
     """
 
     texts: int
@@ -541,18 +560,36 @@ class Unlike(NamedTuple):
         return self.p_value <= FALSE_ALARMS and most >= 2.0 * TAIL * self.texts
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields in plain types, for JSON."""
+        """Return the fields in plain types, for JSON.
+
+        Returns
+        -------
+        dict
+            Numbers and strings.
+        """
         return self._asdict() | {"unusual": self.is_unusual}
 
     def line(self) -> str:
-        """Return the numbers in one sentence."""
+        """Return the numbers in one sentence.
+
+        Returns
+        -------
+        str
+            The sentence, without a full stop.
+        """
         return (
             f"{self.few_known:,} of {self.texts:,} texts have fewer known words than 95 % of the training "
             f"texts, and {self.few_shared:,} less in common with them; {TAIL * self.texts:.3g} are expected"
         )
 
     def warning(self) -> str:
-        """Return what to tell users if the texts are unusual."""
+        """Return what to tell users if the texts are unusual.
+
+        Returns
+        -------
+        str
+            Two sentences.
+        """
         return (
             f"the texts are unlike the training texts: {self.line()}. Accuracy and guarantees may not hold."
         )

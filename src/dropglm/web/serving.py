@@ -38,7 +38,7 @@ TOP = 10  # n-grams of an explanation
 # Up to this many bytes, which take about a millisecond, a thread would take longer than the prediction.
 SMALL = 8 << 10
 RULES = 16  # values of max_error whose thresholds are kept
-FEWEST_COMPARED, COMPARED = 10, 1_000  # texts of a request that are compared with the training texts
+FEWEST_COMPARED, COMPARED = 10, 100  # texts of a request that are compared with the training texts
 LARGE_REQUESTS = 4  # computed at the same time
 LARGE_BODIES = 8  # of the largest size, in memory at the same time
 
@@ -128,9 +128,14 @@ class TextService:
             one | {"probabilities": dict(zip(names, row, strict=True))}
             for one, row in zip(found, p.tolist(), strict=True)
         ]
-        unlike = self.model.compare_with_training(texts[:COMPARED]) if len(texts) >= FEWEST_COMPARED else None
-        warning = {} if unlike is None or not unlike.is_unusual else {"warning": unlike.warning()}
-        return {"predictions": predictions, **warning}
+        return {"predictions": predictions, **self._warning(texts)}
+
+    def _warning(self, texts: list[str]) -> dict[str, str]:
+        """Return a warning if some of the texts, evenly spread, are unlike the training texts."""
+        if len(texts) < FEWEST_COMPARED:
+            return {}
+        unlike = self.model.compare_with_training(texts[:: math.ceil(len(texts) / COMPARED)])
+        return {} if unlike is None or not unlike.is_unusual else {"warning": unlike.warning()}
 
     def explain(self, content: Any) -> dict[str, Any]:
         """Return the answer to a request for explanations."""
