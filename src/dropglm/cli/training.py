@@ -315,9 +315,7 @@ class TrainRun:
 
         self.stages.close()
         out, seconds, top = self.options.out, time.perf_counter() - self.start, model.top_features(TOP)
-        search, evidence = getattr(model.summary_, "search", None), getattr(model, "evidence_", None)
-        of_folds = search if evidence is not None and evidence.kind == "estimate" else None
-        trust = evidence and evidence.trust((of_folds or {}).get("accuracy_interval"))
+        trust = model._trust()
         if self.options.json:
             content["use"] = trust and trust.to_dict()
             known = {"model": str(out), "seconds": round(seconds, 3), **model.summary_.to_dict()}

@@ -23,7 +23,7 @@ from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, ref
 from dropglm.text.encoders import is_named
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
-from dropglm.text.guarantees import KINDS, Evidence, Selective, Typical, Unlike
+from dropglm.text.guarantees import KINDS, Evidence, Selective, Trust, Typical, Unlike
 from dropglm.text.ngrams.analysis import check_texts
 
 if TYPE_CHECKING:  # imports scikit-learn
@@ -453,6 +453,14 @@ class AnyTextModel:
             raise InputError(f"kind must be one of {quoted(KINDS)}, got {kind!r}.")
         p = self.predict_proba(X, embeddings)
         return self._set_evidence(p, y, kind)
+
+    def _trust(self) -> Trust | None:
+        """Return what the model may be used for, if there is evidence."""
+        fitted = self._fitted_model()
+        if fitted.evidence is None:
+            return None
+        search = fitted.summary.search if fitted.evidence.kind == "estimate" and fitted.summary else None
+        return fitted.evidence.trust((search or {}).get("accuracy_interval"))
 
     def _set_evidence(self, probabilities: np.ndarray, y: Any, kind: str = "guarantee") -> Self:
         """Let guarantees rest on predicted probabilities of texts with labels."""

@@ -25,14 +25,14 @@ MOST_ROWS = 10_000  # of the evidence in a model file
 # answers is then 0.27 instead of 0.45 (20 newsgroups, 600 draws). With 100 rows it is nearly the same.
 FIRST_SHARE = 0.1
 STEP = 0.05  # of the rows, the longest step between thresholds
-ERRORS = (0.01, 0.05, 0.1)  # at which reports give the share of answers
+ERRORS, CONFIDENCE = (0.01, 0.05, 0.1), 0.9  # with which reports give the share of answers
 KINDS = ("estimate", "guarantee")
 # Of the texts, the least typical ones; and of the batches without others, somewhat less than one in twenty,
 # since texts of a thread resemble each other more than new ones.
 TAIL, FALSE_ALARMS = 0.05, 0.03
 MOST_TYPICAL = 500  # texts whose statistics a model keeps
 FEWEST_TYPICAL = 20
-MOST_TIMES = 20.0  # as many rows as there are, to say how many are needed
+MORE = (1.2, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)  # times as many rows, to say how many are needed
 
 
 def check_share(value: Any, name: str) -> float:
@@ -184,8 +184,7 @@ class Evidence:
     def selective(self, max_error: float = 0.05, confidence: float = 0.9) -> "Selective":
         """Return where to answer; see ``TextClassifier.selective``."""
         max_error, confidence = check_share(max_error, "max_error"), check_share(confidence, "confidence")
-        order = np.argsort(-self.top, kind="stable")
-        top, wrong, n = self.top[order].astype(np.float64), ~self.right[order], len(self)
+        top, wrong, n = *self._surest_first(), len(self)
         m = last_accepted(wrong, max_error, confidence, top)
         found: dict[str, Any] = {
             "max_error": max_error,
@@ -202,12 +201,20 @@ class Evidence:
         bound = float(upper_bound(k, m, confidence))
         return Selective(**found, threshold=float(threshold), answered=m, wrong=k, bound=bound)
 
+    def _surest_first(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the top probabilities in falling order, and which rows are wrong."""
+        order = np.argsort(-self.top, kind="stable")
+        return self.top[order].astype(np.float64), ~self.right[order]
+
     def _needed(self, wrong: np.ndarray, max_error: float, confidence: float) -> int | None:
         """Return how many rows would do if all were like these, the surest first; None if no number would."""
         n, least = len(wrong), int(rows_needed(max_error, confidence))
         if n < least:
             return least
-        for more in np.geomspace(1.0, MOST_TIMES, 20)[1:]:
+        m = np.arange(least, n + 1)
+        if (np.cumsum(wrong)[m - 1] >= max_error * m).all():
+            return None
+        for more in MORE:
             N = math.ceil(more * n)
             if last_accepted(wrong[np.arange(N) * n // N], max_error, confidence):
                 return N
@@ -235,6 +242,8 @@ class Evidence:
     def trust(self, accuracy_interval: Any = None) -> "Trust":
         """Return what the model may be used for; None means the Clopper-Pearson interval of the accuracy."""
         n, right = len(self), int(self.right.sum())
+        top, wrong = self._surest_first()
+        answered = {error: last_accepted(wrong, error, CONFIDENCE, top) for error in ERRORS}
         away = self.top.astype(np.float64) - self.right
         error = float(away.std() / math.sqrt(n))
         return Trust(
@@ -242,7 +251,7 @@ class Evidence:
             kind=self.kind,
             accuracy=right / n,
             interval=interval(right, n) if accuracy_interval is None else tuple(accuracy_interval),
-            answered=[{"error": error, "share": self.selective(error).share} for error in ERRORS],
+            answered=[{"error": error, "share": m / n} for error, m in answered.items()],
             overconfidence=float(away.mean()),
             standard_error=error,
         )
