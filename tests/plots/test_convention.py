@@ -24,6 +24,7 @@ from dropglm.plots import (
     PenaltyPathDisplay,
     ProgressiveCurvesDisplay,
     RidgeContoursDisplay,
+    SelectiveDisplay,
 )
 from tests.text.synthetic import texts_with_labels
 
@@ -71,6 +72,11 @@ def fisher(ax=None, **settings):
     return FisherDisplay([10, 20], [0.2, 0.1], {"adagrad": [[[0.3, 0.1], [0.2, 0.11]]]}).plot(ax, **settings)
 
 
+def selective(**settings):
+    p = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]
+    return SelectiveDisplay.from_predictions([0, 1, 1], p, [0, 1], **settings)
+
+
 LINE = {"linewidth": 3.5, "alpha": 0.5}
 # Each constructor, the number of its panels, a style, and the artists of which that style must be true.
 DISPLAYS = {
@@ -83,6 +89,7 @@ DISPLAYS = {
     "path": (path, 2, LINE, "lines_"),
     "contours": (contours, 2, {"alpha": 0.5}, "contours_"),
     "curves": (curves, 1, LINE, "lines_"),
+    "selective": (selective, 1, LINE, "lines_"),
     "fisher": (fisher, 2, LINE, "lines_ points_"),
 }
 every_display = pytest.mark.parametrize("name", DISPLAYS)

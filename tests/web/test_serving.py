@@ -16,11 +16,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from dropglm import OnlineTextClassifier, TextClassifier
+from dropglm.base.errors import InputError
 from dropglm.text import encoders
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
+from dropglm.text.guarantees import Evidence
 from dropglm.web.application import MAX_SECONDS, RequestBodies, application
 from dropglm.web.running import serving
 from dropglm.web.serving import LARGE_REQUESTS, MAX_EXPLAINED, MAX_TEXTS, TextService
+from tests.text.synthetic import random_text
 from tests.web.client import all_of, ask, connect
 from tests.web.conftest import LABELS, TEXTS
 
@@ -342,3 +345,32 @@ def test_words_and_characters_are_served_together():
         total = why["base_difference"] + sum(parts) + why["others"]["weight"]
         assert total == pytest.approx(why["difference"], abs=1e-5), text
     assert model.summary_.characters > 0
+
+
+def test_texts_are_left_open_and_have_sets_of_labels_if_a_request_says_so():
+    top = np.linspace(0.5, 1.0, 200, dtype=np.float32)
+    texts = [*TEXTS] * 4
+    model = TextClassifier(tune=False).fit(TEXTS, LABELS)._fitted_model()
+    model.evidence = Evidence(top, top, top > 0.75, "guarantee")
+    rule = model.selective(0.1, 0.9)
+    assert rule.threshold is not None
+    p, sets = model.predict_proba(texts), model.predict_sets(texts, 0.9)
+    for settings_, more in (({}, {"max_error": 0.1}), ({"max_error": 0.1}, {})):
+        service = TextService(model, "films", **settings_)
+        found = service.predict({"texts": texts, "sets": 0.9, **more})["predictions"]
+        assert [one["open"] for one in found] == (~rule.answers(p)).tolist()
+        assert [one["label"] for one in found] == rule.predict(texts).tolist()
+        assert [tuple(one["set"]) for one in found] == list(sets)
+    with pytest.raises(InputError, match="max_error must be between 0 and 1"):
+        service.predict({"texts": texts, "max_error": "much"})
+    with pytest.raises(InputError, match="no predictions for held-out texts"):
+        TextService(TextClassifier(tune=False).fit(TEXTS, LABELS), "films", max_error=0.1)
+
+
+def test_requests_with_texts_of_another_kind_have_a_warning():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["good", "bad"], 100)
+    texts = [random_text(label, rng) for label in y]
+    service = TextService(TextClassifier(tune=False).fit(texts, y), "films")
+    assert "warning" not in service.predict({"texts": texts[:30]})
+    assert "unlike" in service.predict({"texts": ["zwölf boxkämpfer jagen viktor"] * 12})["warning"]

@@ -1,11 +1,13 @@
 """``dropglm evaluate``: measure a model on texts with labels."""
 
 import json as json_format
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from dropglm.base.files import replacing
-from dropglm.base.progress import Stages, begin_stage
+from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import (
@@ -17,12 +19,17 @@ from dropglm.cli.files import (
     model_and_embeddings,
     read_labelled,
 )
-from dropglm.cli.options import OUTPUT, File
+from dropglm.cli.options import OUTPUT, File, bad_option
 from dropglm.tables import Table, row_weights, to_classes
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from dropglm.text.fitted_model import FittedTextModel
+    from dropglm.text.guarantees import Curve
     from dropglm.text.metrics import Metrics, MultilabelMetrics
 
+BASELINE = "tf-idf and logistic regression"
 MOST_COLUMNS = 8  # classes in the confusion matrix, for narrow terminals
 
 
@@ -42,6 +49,25 @@ def evaluate(
     out: Annotated[
         Path | None, OUTPUT.option("JSON file to write with the whole report.", "--out", "-o"), File.WRITTEN
     ] = None,
+    guarantee: Annotated[
+        bool,
+        OUTPUT.option(
+            "Write into the model file what it predicts for this table: the guarantees of predict "
+            "--max-error and --sets then rest on it. Its rows must be a random sample of the texts to come, "
+            "and not have been trained on.",
+            "--guarantee",
+            "--calibrate",
+        ),
+    ] = False,
+    baseline: Annotated[
+        str | None,
+        OUTPUT.option(
+            "Table with the training texts and labels, to fit tf-idf and logistic regression to: how many "
+            "texts both can answer is then compared.",
+            metavar="TABLE",
+        ),
+        File.READ,
+    ] = None,
     mistakes: Annotated[
         int,
         OUTPUT.option("How many of the most confident mistakes to list.", min=0),
@@ -52,14 +78,17 @@ def evaluate(
 ) -> None:
     """Report how well a model predicts the labels of a table.
 
-    The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
-    the confusion matrix, calibration by probability, and the most confident mistakes. Of several
+    The report begins with what the model may be used for. It has accuracy, log loss and calibration
+    error, precision, recall and F1 of each class, the confusion matrix, the share of texts that can be
+    answered with few errors, calibration by probability, and the most confident mistakes. Of several
     labels per text, it has micro and macro F1 in place of accuracy, and no confusion.
     Rows without a label are left out.
     """
     if out is not None:
         check_output(out, "--out")
     with Stages(shown=not quiet) as stages:
+        from dropglm.text.guarantees import ERRORS, Curve, Evidence
+        from dropglm.text.labels import find_class_numbers
         from dropglm.text.metrics import Metrics, confident_mistakes, metrics_of
 
         classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust)
@@ -88,10 +117,39 @@ def evaluate(
         with naming_table(table):
             p = classifier.predict_proba(texts, E)
             measures = metrics_of(classifier, y, p, row_weights(source, labelled))
+            use, curves = None, {}
+            if isinstance(measures, Metrics):
+                truth = find_class_numbers(y, classifier.classes_)
+                use = Evidence.of(p, truth, "guarantee").trust()
+                curves = {"dropglm": Curve.of(p, truth)}
+            if guarantee:
+                classifier._set_evidence(p, y).save(model)
+        if baseline is not None:
+            begin_stage("Fitting tf-idf")
+            curves[BASELINE] = _curve_of_baseline(
+                classifier, replace(source, path=baseline, weight=None), texts, y
+            )
+        unlike = classifier.compare_with_training(texts)
         worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
         worst = [one._replace(row=places[one.row]) for one in worst]
     listed = terminal.disagreements_to_json(worst)
-    found = {"rows_without_label": len(without.texts), "confident_mistakes": listed}
+    shares = {
+        name: [{"error": error, "share": curve.share_at(error)} for error in ERRORS]
+        for name, curve in curves.items()
+    }
+    found = {
+        "rows_without_label": len(without.texts),
+        "confident_mistakes": listed,
+        "use": use and use.to_dict(),
+        "answered": shares,
+        "unlike_training": unlike and unlike.to_dict(),
+    }
+    if unlike is not None and unlike.is_unusual:
+        terminal.message(f"warning: {unlike.warning()}")
+    if guarantee:
+        terminal.message(
+            f"the guarantees of {model} now rest on {plural(len(texts), 'text')} of {source.name}."
+        )
     if out is not None:
         with replacing(out) as stream:
             stream.write(json_format.dumps(measures.to_dict() | found, indent=2).encode())
@@ -100,6 +158,7 @@ def evaluate(
         return
     terminal.print_pairs(
         [
+            *([("use", use.line())] if use else []),
             ("texts", f"{measures.texts:,}"),
             *terminal.without_label(len(without.texts), "left out"),
             *([] if weight is None else [("weights", f"all measures are weighted by the column {weight!r}")]),
@@ -112,6 +171,11 @@ def evaluate(
     terminal.print_classes(measures, "Classes")
     if isinstance(measures, Metrics):
         _print_confusion(measures)
+        terminal.print_table(
+            "Share of these texts that can be answered, by the errors among the answers",
+            ("method", *(f"{100 * error:g} %" for error in ERRORS)),
+            ((name, *(f"{one['share']:.3f}" for one in found)) for name, found in shares.items()),
+        )
         title, header = "share of correct predictions by predicted probability", ("texts", "correct")
     else:
         title, header = "share of the texts that have a label by its probability", ("labels", "have it")
@@ -123,6 +187,24 @@ def evaluate(
     )
     if worst:
         terminal.print_disagreements("Most confident mistakes (--mistakes lists more)", worst)
+
+
+def _curve_of_baseline(
+    model: "FittedTextModel", table: Table, texts: Sequence[str], y: "np.ndarray"
+) -> "Curve":
+    """Return error against share answered of tf-idf and logistic regression, fitted to another table."""
+    from dropglm.text.comparison import check_class_sizes, fit_tfidf
+    from dropglm.text.guarantees import Curve
+    from dropglm.text.labels import find_class_numbers
+
+    if model.multilabel_:
+        raise bad_option("--baseline", "compares models of one label per row.")
+    labelled, _ = read_labelled(table)
+    own = to_classes(labelled.labels)
+    with naming_table(table.name):
+        check_class_sizes(own)
+        fitted = fit_tfidf(labelled.texts, own)
+    return Curve.of(fitted.predict_proba(texts), find_class_numbers(y, fitted.classes_))
 
 
 def _main_lines(measures: "Metrics | MultilabelMetrics") -> list[tuple[str, str]]:

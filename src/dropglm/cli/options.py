@@ -170,6 +170,13 @@ def _not_zero(given: int) -> int:
     return given
 
 
+def share(given: float | None) -> float | None:
+    """Refuse a share that is not between 0 and 1."""
+    if given is not None and not 0.0 < given < 1.0:
+        raise typer.BadParameter("must be between 0 and 1.")
+    return given
+
+
 # Shared by several commands.
 
 ModelFile = Annotated[
@@ -248,6 +255,22 @@ Json = Annotated[bool, OUTPUT.option("Write JSON to standard output.", "--json")
 Quiet = Annotated[bool, OUTPUT.option("Do not show progress on standard error.", "--quiet", "-q")]
 Threads = Annotated[
     int, OUTPUT.option("Number of threads; -1 uses all cores.", "--threads", "-j", callback=_not_zero)
+]
+MAX_ERROR = (
+    "Answer only where at most this share of the answers is wrong, such as 0.05, and leave the other texts "
+    "open: {open}. It rests on held-out texts: those of train --validation or evaluate --guarantee or, as an "
+    "estimate, those of cross-validation."
+)
+MaxError = Annotated[
+    float | None,
+    OUTPUT.option(MAX_ERROR.format(open="their label is empty, or null"), callback=share),
+]
+MaxErrorOfService = Annotated[
+    float | None,
+    OUTPUT.option(MAX_ERROR.format(open='their label is null, and "open" true'), callback=share),
+]
+Confidence = Annotated[
+    float, OUTPUT.option("How sure --max-error is, over the draw of the held-out texts.", callback=share)
 ]
 OutFormat = Annotated[
     str | None,

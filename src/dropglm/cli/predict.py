@@ -1,10 +1,11 @@
 """``dropglm predict``: labels for the texts of a file or a pipe."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from dropglm import tables
-from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal
+from dropglm.base.progress import Progress, Stages, begin_stage, is_terminal, plural
 from dropglm.cli import files, options, terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import OUTPUT, File, bad_option
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text.fitted_model import FittedTextModel
+    from dropglm.text.guarantees import Selective
 
 WITH_LISTS = ("jsonl", "parquet")  # formats that have lists
 
@@ -36,6 +38,16 @@ def predict(
             "Number of most probable labels to write for each text.", "--top-k", "--top", "-k", min=1
         ),
     ] = 1,
+    max_error: options.MaxError = None,
+    confidence: options.Confidence = 0.9,
+    sets: Annotated[
+        float | None,
+        OUTPUT.option(
+            "Add a column 'labels' with the labels that contain the right one with this probability, such as "
+            "0.9, the most probable one first.",
+            callback=options.share,
+        ),
+    ] = None,
     keep: Annotated[list[str] | None, OUTPUT.option("Column to copy to the output; may be repeated.")] = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
@@ -55,8 +67,13 @@ def predict(
     if out != "-":
         files.check_output_table(out, out_format)
     keep = list(dict.fromkeys(keep or ()))
-    if set(keep) & {"predicted", "probability"}:
-        raise bad_option("--keep", "the output has its own columns predicted and probability; rename yours.")
+    own = {"predicted", "probability"} | ({"labels"} if sets else set())
+    if own & set(keep):
+        raise bad_option(
+            "--keep", f"the output has its own columns {' and '.join(sorted(own))}; rename yours."
+        )
+    if top_k > 1 and (max_error or sets):
+        raise bad_option("--top-k", "cannot be used with --max-error and --sets.")
     # Not if predictions go to the terminal, nor to another program, which may write there.
     with Stages(shown=is_terminal() and out != "-"):
         classifier, E = files.model_and_embeddings(model, embeddings, embedder, trust=trust)
@@ -73,14 +90,26 @@ def predict(
         sources = files.texts_or_files(given or (), how)
         if top_k > 1 and classifier.multilabel_:
             raise bad_option("--top-k", "the model decides for each label of a text; use --probabilities.")
+        evidence = classifier._needed_evidence() if max_error or sets else None
+        rule = evidence.selective(max_error, confidence) if evidence and max_error else None
+        if rule is not None:
+            terminal.message(f"{'; '.join(str(rule).splitlines())}.")
+        sample = _Sample()
         begin_stage("Predicting")
         with files.advising(advice):
             lists = find_format(out, out_format or ("jsonl" if out == "-" else None))[0].name in WITH_LISTS
-            form = _Form(keep, top_k, probabilities=probabilities, lists=lists)
             if classifier.multilabel_ and not lists:
                 _check_separator(classifier, classifier.label_separator_ or options.LABEL_SEPARATOR)
-            frames = _predictions(classifier, sources, E, form)
+            label_sets = partial(evidence.label_sets, coverage=sets) if evidence and sets else None
+            form = _Form(keep, top_k, probabilities, lists, rule, label_sets)
+            frames = _predictions(classifier, sources, E, form, sample)
             tables.write(frames, out, format=out_format)
+    if rule and sample.seen:
+        share = 100.0 * sample.left_open / sample.seen
+        terminal.message(f"left open: {sample.left_open:,} of {plural(sample.seen, 'text')} ({share:.1f} %).")
+    unlike = classifier.compare_with_training(sample.texts) if sample.texts else None
+    if unlike is not None and unlike.is_unusual:
+        terminal.message(f"warning: {unlike.warning()}")
 
 
 class _Form(NamedTuple):
@@ -90,10 +119,37 @@ class _Form(NamedTuple):
     top_k: int
     probabilities: bool  # those of all classes
     lists: bool  # whether the format of the output has them
+    rule: "Selective | None"  # where to answer
+    label_sets: "Callable[[np.ndarray], list[list[int]]] | None"
+
+
+class _Sample:
+    """What has been predicted: how many texts, how many of them are open, and a random sample of them."""
+
+    MOST = 500
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self.texts: list[str] = []
+        self.seen = self.left_open = 0
+        self._draw = np.random.default_rng(0).integers
+
+    def add(self, texts: list[str], left_open: int) -> None:
+        """Add texts; each of those so far is in the sample with the same probability."""
+        free = self.MOST - len(self.texts)
+        self.texts += texts[:free]
+        last = self.seen + len(texts)
+        rest = texts[free:]
+        if rest:
+            places = self._draw(0, range(last - len(rest) + 1, last + 1))
+            for number in (places < self.MOST).nonzero()[0].tolist():
+                self.texts[places[number]] = rest[number]
+        self.seen, self.left_open = last, self.left_open + left_open
 
 
 def _predictions(
-    model: "FittedTextModel", sources: list[Table], E: files.EmbeddingRows, form: _Form
+    model: "FittedTextModel", sources: list[Table], E: files.EmbeddingRows, form: _Form, sample: _Sample
 ) -> Iterator[Frame]:
     """Yield labels and probabilities for each batch of rows; without rows, an empty frame."""
     import numpy as np
@@ -116,6 +172,12 @@ def _predictions(
                 found["probability"] = [separator.join(map(str, row)) for row in values]
         else:
             found = {"predicted": labels[p.argmax(axis=1)].tolist(), "probability": p.max(axis=1)}
+        if form.rule is not None:
+            pairs = zip(found["predicted"], form.rule.answers(p).tolist(), strict=True)
+            found["predicted"] = [label if answered else None for label, answered in pairs]
+        if form.label_sets is not None:
+            rows = [labels[own].tolist() for own in form.label_sets(p)]
+            found["labels"] = rows if form.lists else [tables.joined_names(row, separator) for row in rows]
         if form.probabilities:
             found |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
         return found | {name: columns[name] for name in form.keep}
@@ -127,7 +189,9 @@ def _predictions(
                 for batch in source.batches():
                     texts = list(batch.texts)
                     p = model.predict_proba(texts, E.next_rows(len(texts), source.name))
-                    yield predictions(p, batch.others | {source.text: texts})
+                    found = predictions(p, batch.others | {source.text: texts})
+                    yield found
+                    sample.add(texts, found["predicted"].count(None))
                     n_before += len(texts)
                     progress.advance(len(texts))
             except tables.EmptyTableError as error:

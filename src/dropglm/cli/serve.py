@@ -27,6 +27,8 @@ class ServeOptions:
         "Further host name that requests may use, such as that of a proxy; may be repeated."
     )
     workers: int = SERVER.field("Number of processes, each with its own model.", default=1, min=1)
+    max_error: options.MaxErrorOfService = None
+    confidence: options.Confidence = 0.9
     max_texts: int = SERVER.field("Number of texts that a request may have.", default=10_000, min=1)
     max_megabytes: float = SERVER.field("Size that a request may have.", default=32, min=0.001)
     browser: bool = SERVER.field("Open the page in a browser.", "--browser", default=False)
@@ -71,7 +73,10 @@ def application_of(chosen: ServeOptions) -> "ASGIApp":
 
     model, _ = model_and_embeddings(chosen.model, None, chosen.embedder, trust=chosen.trust)
     model.n_jobs = checks.threads(chosen.threads)  # counted once, not for each request
-    service = TextService(model, chosen.model.stem, chosen.max_texts, round(chosen.max_megabytes * 1e6))
+    size, rule = round(chosen.max_megabytes * 1e6), (chosen.max_error, chosen.confidence)
+    service = TextService(model, chosen.model.stem, chosen.max_texts, size, *rule)
+    if chosen.max_error is not None:
+        terminal.message(f"{'; '.join(str(service.rule(chosen.max_error)).splitlines())}.")
     service.warm_up()
     hosts = AllowedHosts(chosen.host, chosen.allow_host or ())
     return application(service.routes(), hosts, log=not chosen.quiet)

@@ -196,7 +196,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     from dropglm.places.labels import RowLabels
     from dropglm.search.scoring import SCORERS
     from dropglm.text import TextClassifier
-    from dropglm.text.metrics import compute_metrics
+    from dropglm.text.metrics import metrics_of
     from dropglm.text.training import text_groups
 
     forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
@@ -270,9 +270,10 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     if validation is not None:
         begin_stage("Evaluating")
         of_them = np.asarray(validation.rows.rows) - 1
-        measures = compute_metrics(
-            model, validation.rows.texts, validation.y, None if E is None else E[of_them], validation.weights
-        )
+        p = model.predict_proba(validation.rows.texts, None if E is None else E[of_them])
+        measures = metrics_of(model, validation.y, p, validation.weights)
+        if not model.multilabel_:  # rows of a group are not independent of each other
+            model._set_evidence(p, validation.y, "guarantee" if groups is None else "estimate")
     run.save(model)
     begin_stage("Finding suspicious labels")
     found = None if y is None else _suspicious_labels(model, texts, y, places)

@@ -98,7 +98,8 @@ class TrainOptions:
         "Model file to write.", "--out", "-o", default=Path("model.skops"), file=File.WRITTEN
     )
     validation: str | None = OUTPUT.field(
-        "Evaluate the model on held-out texts: a fraction of the table, such as 0.2, or another table.",
+        "Evaluate the model on held-out texts: a fraction of the table, such as 0.2, or another table. "
+        "Guarantees of predict --max-error and --sets then rest on them.",
         file=File.READ,
     )
     suspicious: int = OUTPUT.field(
@@ -314,12 +315,15 @@ class TrainRun:
 
         self.stages.close()
         out, seconds, top = self.options.out, time.perf_counter() - self.start, model.top_features(TOP)
+        trust = model._trust()
         if self.options.json:
+            content["use"] = trust and trust.to_dict()
             known = {"model": str(out), "seconds": round(seconds, 3), **model.summary_.to_dict()}
             terminal.print_json({**known, **content, "top_features": top_to_dict(top)})
             return
         if self.options.quiet:
             return
         file = "model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total"
-        terminal.print_pairs([*model.summary_.lines(), *lines, file])
+        use = [("use", trust.line())] if trust else []
+        terminal.print_pairs([*use, *model.summary_.lines(), *lines, file])
         terminal.print_top_ngrams(top)

@@ -127,7 +127,9 @@ def _tokens(pattern: str) -> str:
 
 
 def _scores(model: FittedTextModel) -> str:
-    found = _items(f"{name}: {text}" for name, text in model.summary_.lines() if name in SCORES)
+    trust = model._trust()
+    lines = [*([("use", trust.line())] if trust else []), *model.summary_.lines()]
+    found = _items(f"{name}: {text}" for name, text in lines if name == "use" or name in SCORES)
     text = (
         f"{found}\n\nOn texts of the training table that the model had not seen; texts of other sources may "
         "be harder."

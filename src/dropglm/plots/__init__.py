@@ -5,7 +5,7 @@ attributes, so that ``plot`` can draw them again, on other axes or in another st
 anew. Only drawing needs Matplotlib.
 """
 
-from dropglm.plots.models import ConvergenceDisplay, CVSurfaceDisplay, NgramWeightsDisplay
+from dropglm.plots.models import ConvergenceDisplay, CVSurfaceDisplay, NgramWeightsDisplay, SelectiveDisplay
 from dropglm.plots.online import FisherDisplay, ProgressiveCurvesDisplay
 from dropglm.plots.penalties import (
     LossExpansionDisplay,
@@ -24,4 +24,5 @@ __all__ = [
     "PenaltyPathDisplay",
     "ProgressiveCurvesDisplay",
     "RidgeContoursDisplay",
+    "SelectiveDisplay",
 ]

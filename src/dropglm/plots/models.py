@@ -1,6 +1,6 @@
-"""Plots of fitted models: convergence, cross-validation scores, and weights of n-grams."""
+"""Plots of fitted models: convergence, scores of a search, weights of n-grams, and errors among answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,6 +14,8 @@ from dropglm.plots.pages import COLORS, INK, line_style, panels
 from dropglm.search import LogisticRegressionCV
 from dropglm.text import TextClassifier, TextModel
 from dropglm.text.explanation import NgramWeight
+from dropglm.text.guarantees import Curve
+from dropglm.text.labels import find_class_numbers
 
 MAX_NAME = 24  # characters of an n-gram beside its bar
 MAX_TITLE = 44
@@ -451,6 +453,144 @@ class NgramWeightsDisplay:
             columns = 4 if max(len(str(label)) for label in in_legend) <= 10 else 1
             entries = ax.get_legend_handles_labels()
             ax.figure.legend(*entries, loc="outside lower center", ncols=columns, frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class SelectiveDisplay:
+    """Error among the answers against the share of texts that are answered, the surest first.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a display.
+
+    Parameters
+    ----------
+    curves : mapping of str to Curve
+        Share answered and error, by name of the model.
+    max_error : float or None, default=0.05
+        An error that is drawn as a line.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    lines_ : list of matplotlib Line2D
+        The curve of each model.
+    error_line_ : matplotlib Line2D or None
+        The line at ``max_error``.
+
+    See Also
+    --------
+    dropglm.TextClassifier.selective : Answer only where few answers are wrong.
+
+    Examples
+    --------
+    >>> from dropglm.plots import SelectiveDisplay
+    >>> p = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]]
+    >>> display = SelectiveDisplay.from_predictions([0, 1, 1, 1], p, [0, 1])
+    >>> display.curves["model"].share_at(0.05), display.ax_.get_xlabel()
+    (0.5, 'share of texts answered')
+    """
+
+    curves: Mapping[str, Curve]
+    max_error: float | None = 0.05
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Plot the errors of a fitted classifier on texts that it was not trained on.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            A fitted classifier with ``predict_proba`` and ``classes_``.
+        X : iterable of str
+            Texts, or whatever the classifier takes.
+        y : array-like of shape (n,)
+            Their labels.
+        name : str, default=None
+            Name of the curve; None means that of the class.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        SelectiveDisplay
+            The display.
+        """
+        probabilities = {name or type(estimator).__name__: estimator.predict_proba(X)}
+        return cls.from_predictions(y, probabilities, estimator.classes_, ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        probabilities: Any,
+        classes: Any,
+        *,
+        max_error: float | None = 0.05,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the errors of predicted probabilities.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            The true labels.
+        probabilities : array-like of shape (n, K), or mapping of str to these
+            Predicted probabilities, or those of several models by their names.
+        classes : array-like of shape (K,)
+            The classes, in the order of the columns.
+        max_error : float or None, default=0.05
+            An error that is drawn as a line.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        SelectiveDisplay
+            The display.
+        """
+        models = probabilities if isinstance(probabilities, Mapping) else {"model": probabilities}
+        truth = find_class_numbers(y, classes)
+        curves = {name: Curve.of(p, truth) for name, p in models.items()}
+        return cls(curves, max_error).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        SelectiveDisplay
+            The display itself.
+        """
+        (ax,) = panels(ax, 1)
+        self.lines_ = []
+        for k, (name, curve) in enumerate(self.curves.items()):
+            style = line_style(kwargs, color=COLORS[k % len(COLORS)], label=name)
+            self.lines_ += ax.plot(curve.share, curve.error, **style)
+        self.error_line_ = None
+        if self.max_error is not None:
+            label = f"error {100 * self.max_error:g} %"
+            self.error_line_ = ax.axhline(self.max_error, color=INK, linestyle="--", linewidth=1, label=label)
+        ax.set(xlabel="share of texts answered", ylabel="error among the answers", xlim=(0.0, 1.0))
+        ax.set_ylim(bottom=0.0)
+        ax.legend(frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -177,7 +177,7 @@ def plain_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
 def _write_plain(frame: Frame, stream: IO[bytes], header: bool) -> None:
     """Write the first column, one line per row; line ends inside a value become spaces."""
     for value in next(iter(_columns(frame).values()), ()):
-        stream.write(f"{' '.join(str(value).splitlines())}\n".encode())
+        stream.write(f"{'' if value is None else ' '.join(str(value).splitlines())}\n".encode())
 
 
 # JSON Lines.
@@ -355,8 +355,6 @@ def _columns(frame: Frame) -> Mapping[str, Any]:
 
 def _as_frame(frame: Frame) -> "DataFrame":
     """Return a frame of polars; columns without any value are strings."""
-    if not isinstance(frame, Mapping):
-        return frame
     pl = import_polars()
     made: DataFrame = pl.DataFrame(frame)
     return made.with_columns(pl.col(pl.Null).cast(pl.String))
@@ -610,7 +608,7 @@ def _concatenated(frames: list[Frame], name: str) -> "list[DataFrame]":
     """Return all frames as one, because polars cannot append to a Parquet file."""
     pl = import_polars()
     try:
-        return [pl.concat(map(_as_frame, frames), how="vertical_relaxed")] if frames else []
+        return [pl.concat(map(pl.DataFrame, frames), how="vertical_relaxed")] if frames else []
     except pl.exceptions.PolarsError:
         raise TableError(f"{name}: the frames have different columns.") from None
 

@@ -6,6 +6,7 @@ from dropglm.base.imports import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.text.classifier import TextClassifier
+    from dropglm.text.guarantees import Selective, Unlike
     from dropglm.text.metrics import confident_mistakes, suspicious_labels
     from dropglm.text.model import TextModel, load_model, save_model
     from dropglm.text.ngrams.merged_counts import NgramCounts
@@ -17,8 +18,10 @@ __all__ = [
     "NgramHasher",
     "NgramVectorizer",
     "OnlineTextClassifier",
+    "Selective",
     "TextClassifier",
     "TextModel",
+    "Unlike",
     "confident_mistakes",
     "load_model",
     "save_model",
@@ -29,6 +32,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "classifier": ("TextClassifier",),
+        "guarantees": ("Selective", "Unlike"),
         "metrics": ("confident_mistakes", "suspicious_labels"),
         "model": ("TextModel", "load_model", "save_model"),
         "ngrams.merged_counts": ("NgramCounts",),

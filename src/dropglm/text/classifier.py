@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -378,7 +378,5 @@ class TextClassifier(TextModel):
         model = LogisticRegression(**{name: getattr(fitted.model, name) for name in CHOSEN})
         model._set_fitted(**vars(fitted.model) | {"coef_": np.ascontiguousarray(fitted.model.coef_)})
         vectorizer = as_estimator(fitted.vectorizer, NgramVectorizer)
-        classifier._fitted = FittedTextModel(
-            vectorizer, model, None, fitted.summary, fitted.head, fitted.characters
-        )
+        classifier._fitted = replace(fitted, vectorizer=vectorizer, model=model)
         return classifier

@@ -29,6 +29,7 @@ from dropglm.base.model_files import (
     whole,
 )
 from dropglm.core.predictions import MULTILABEL
+from dropglm.text.guarantees import KINDS
 from dropglm.text.ngrams.analysis import ANALYZERS, MAX_BITS, STOP_WORDS, stop_word_set
 from dropglm.text.ngrams.counting import MAX_NGRAM, NORMS
 from dropglm.text.ngrams.tokens import ACCENTS, is_linear
@@ -260,6 +261,16 @@ CHARACTERS = Record(
     or_none=True,
 )
 COLUMNS = Record({"text": none_or(TEXT), "label": none_or(TEXT), "separator": TEXT}, optional=("separator",))
+# Rows that were held out, on which guarantees rest, and what training texts look like when they are new
+EVIDENCE = Record(
+    {
+        **dict.fromkeys(("top", "own"), array("float32", 1, 0.0, 1.0)),
+        "right": array("uint8", 1, 0, 1),
+        "kind": one_of(*KINDS),
+    },
+    or_none=True,
+)
+TYPICAL = Record(dict.fromkeys(("known", "shared"), array("float32", 1, 0.0)), or_none=True)
 
 TEXT_CLASSIFIER = Record(
     {
@@ -277,8 +288,10 @@ TEXT_CLASSIFIER = Record(
         "characters": CHARACTERS,
         "embedding": EMBEDDING,
         "columns": COLUMNS,
+        "evidence": EVIDENCE,
+        "typical": TYPICAL,
     },
-    optional=("characters", "embedding", "thresholds"),
+    optional=("characters", "embedding", "thresholds", "evidence", "typical"),
 )
 ONLINE_TEXT_CLASSIFIER = Record(
     {

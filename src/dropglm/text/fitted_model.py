@@ -16,12 +16,14 @@ import numpy as np
 from dropglm.base import checks, model_files
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Record
+from dropglm.base.registry import quoted
 from dropglm.core.predictions import MULTILABEL, FittedLogistic, LogisticPredictions
 from dropglm.text.characters import CharacterHead
 from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, refuse_embeddings
 from dropglm.text.encoders import is_named
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
+from dropglm.text.guarantees import KINDS, Evidence, Selective, Trust, Typical, Unlike
 from dropglm.text.ngrams.analysis import check_texts
 
 if TYPE_CHECKING:  # imports scikit-learn
@@ -414,6 +416,181 @@ class AnyTextModel:
         model, features = self._fitted_model()._model_and_features(X, embeddings)
         return model.decision_function(features)
 
+    @property
+    def evidence_(self) -> Evidence | None:
+        """Predictions for texts that were held out, on which guarantees rest; None if there are none."""
+        return self._fitted_model().evidence
+
+    def calibrate_on(self, X: Iterable[str], y: Any, embeddings: Any = None, kind: str = "guarantee") -> Self:
+        """Let guarantees rest on texts with labels that nothing of the model has seen.
+
+        They take the place of the texts that cross-validation held out, on which guarantees are estimates.
+        Model files contain the probabilities that the model predicts for them, of at most 10,000 texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts: a random sample of those to come, which the model was not trained on, independent of each
+            other.
+        y : array-like of shape (n,)
+            Their labels. One that is not a class of the model counts as a wrong prediction.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+        kind : {"guarantee", "estimate"}, default="guarantee"
+            "estimate" if the texts are not independent of each other, such as those of a few authors.
+
+        Returns
+        -------
+        Self
+            The model itself.
+
+        See Also
+        --------
+        selective : Answer only where few answers are wrong.
+        predict_sets : Predict the labels that contain the right one.
+        """
+        if kind not in KINDS:
+            raise InputError(f"kind must be one of {quoted(KINDS)}, got {kind!r}.")
+        p = self.predict_proba(X, embeddings)
+        return self._set_evidence(p, y, kind)
+
+    def _trust(self) -> Trust | None:
+        """Return what the model may be used for, if there is evidence."""
+        fitted = self._fitted_model()
+        if fitted.evidence is None:
+            return None
+        search = fitted.summary.search if fitted.evidence.kind == "estimate" and fitted.summary else None
+        return fitted.evidence.trust((search or {}).get("accuracy_interval"))
+
+    def _set_evidence(self, probabilities: np.ndarray, y: Any, kind: str = "guarantee") -> Self:
+        """Let guarantees rest on predicted probabilities of texts with labels."""
+        from dropglm.text.labels import find_class_numbers, not_a_class
+
+        self._check_guarantees()
+        y = np.asarray(y)
+        if y.shape != (len(probabilities),):
+            raise InputError(f"y must have one label for each of the {len(probabilities)} texts.")
+        truth = find_class_numbers(y, self.classes_.tolist())
+        if (truth < 0).all():
+            raise not_a_class(y, truth, self.classes_.tolist())
+        self._stored_model().evidence = Evidence.of(probabilities, truth, kind)
+        return self
+
+    def _stored_model(self) -> "FittedTextModel":
+        """Return the fitted model itself, not a copy."""
+        return self._fitted_model()
+
+    def _check_guarantees(self) -> None:
+        """Raise an error if there cannot be any guarantees."""
+        if self.multilabel_:
+            raise InputError(
+                "Guarantees are for one label per text; of several labels, each has a threshold: set "
+                "precision.",
+                "precision",
+            )
+        if self._fitted_model().learns_on:
+            raise InputError(
+                "A model that learns on has no guarantees: what it predicted for held-out texts describes it "
+                "only until the next text."
+            )
+
+    def _needed_evidence(self) -> Evidence:
+        self._check_guarantees()
+        found = self.evidence_
+        if found is None:
+            raise InputError(
+                "The model has no predictions for held-out texts, on which a guarantee could rest: give some "
+                "labelled texts to calibrate_on, or train it with tune=True."
+            )
+        return found
+
+    def selective(self, max_error: float = 0.05, confidence: float = 0.9) -> Selective:
+        """Answer only where few answers are wrong, and leave the other texts open.
+
+        The threshold of the probability is chosen on held-out texts by fixed-sequence testing with
+        Clopper-Pearson bounds: with the given confidence over the draw of these texts, at most this share of
+        the answers for texts like them is wrong. It is an estimate, not a guarantee, if the texts were only
+        held out by the folds that also chose the settings; see ``calibrate_on``.
+
+        Parameters
+        ----------
+        max_error : float, default=0.05
+            Share of the answers that may be wrong.
+        confidence : float, default=0.9
+            How sure that is.
+
+        Returns
+        -------
+        Selective
+            Print it; ``predict`` of it returns None where it leaves a text open.
+
+        See Also
+        --------
+        calibrate_on : Texts on which a guarantee rests.
+
+        Examples
+        --------
+        >>> from dropglm import TextClassifier
+        >>> texts, y = ["good film", "bad film"] * 60, ["pos", "neg"] * 60
+        >>> model = TextClassifier(tune=False).fit(texts, y).calibrate_on(texts, y)
+        >>> rule = model.selective(max_error=0.05, confidence=0.9)
+        >>> print(rule)
+        answers 100.0 % of texts
+        at most 5 % of the answers are wrong, with 90 % confidence (0 of 120 held-out texts; bound 0.019)
+        >>> rule.predict(["good"])
+        array(['pos'], dtype=object)
+        """
+        return replace(self._needed_evidence().selective(max_error, confidence), model=self)
+
+    def predict_sets(self, X: Iterable[str], coverage: float = 0.9, embeddings: Any = None) -> np.ndarray:
+        """Predict, for each text, labels that contain the right one with a given probability.
+
+        By split conformal prediction: a label is in the set if its probability is at least that of the right
+        class in the given share of the held-out texts. The most probable label always is.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        coverage : float, default=0.9
+            Probability that the set of a new text contains its label.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A tuple of labels per text, the most probable one first.
+
+        See Also
+        --------
+        calibrate_on : Texts on which the coverage rests.
+        """
+        evidence = self._needed_evidence()
+        sets = evidence.label_sets(self.predict_proba(X, embeddings), coverage)
+        labels, found = self.classes_.tolist(), np.empty(len(sets), object)
+        found[:] = [tuple(labels[k] for k in own) for own in sets]
+        return found
+
+    def compare_with_training(self, X: Iterable[str]) -> Unlike | None:
+        """Compare texts with those that the model was trained on.
+
+        Parameters
+        ----------
+        X : iterable of str
+            New texts.
+
+        Returns
+        -------
+        Unlike or None
+            How many of them have fewer known words, and less in common with the training texts, than 95 % of
+            the training texts had when they were new; and whether that is no chance. None if the model does
+            not know: it is not one of words, or was trained on few texts, on Dask or from a stream.
+        """
+        fitted = self._fitted_model()
+        found = None if fitted.typical is None else fitted.vectorizer._typicality(X)
+        return None if fitted.typical is None or found is None else fitted.typical.compare(found)
+
     def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
         """List the n-grams with the strongest influence on each class.
 
@@ -481,6 +658,10 @@ class FittedTextModel(AnyTextModel):
         The coefficients of embeddings, if the model uses them.
     characters : CharacterHead or None
         The n-grams of characters and their coefficients, if the model uses them.
+    evidence : Evidence or None
+        Predictions for texts that were held out, on which guarantees rest.
+    typical : Typical or None
+        What training texts look like when they are new.
 
     Attributes
     ----------
@@ -497,6 +678,7 @@ class FittedTextModel(AnyTextModel):
     """
 
     kind: ClassVar[str] = "TextClassifier"  # of its files, and of the estimator
+    learns_on: ClassVar[bool] = False  # whether it changes after a fit
 
     vectorizer: Any
     model: Any
@@ -504,6 +686,8 @@ class FittedTextModel(AnyTextModel):
     summary: Any = None
     head: EmbeddingHead | None = None
     characters: CharacterHead | None = None
+    evidence: Evidence | None = None
+    typical: Typical | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     text_column_: str | None = None
     label_column_: str | None = None
@@ -611,6 +795,8 @@ class FittedTextModel(AnyTextModel):
             "ngram_weight": float(self.vectorizer.ngram_weight),
             "vocabulary": self.vectorizer.ngrams_._to_state(),
             "columns": self._columns(),
+            "evidence": None if self.evidence is None else self.evidence.to_state(),
+            "typical": None if self.typical is None else self.typical.to_state(),
             "embedding": None if self.head is None else self.head.to_state(),
             "characters": None if self.characters is None else self.characters.to_state(),
         }
@@ -644,6 +830,10 @@ class FittedTextModel(AnyTextModel):
         fitted.head = None if embedding is None else EmbeddingHead.from_state(embedding, rows)
         if characters is not None:
             fitted.characters = CharacterHead.from_state(characters, vectorizer, rows)
+        if state.get("evidence") is not None:
+            fitted.evidence = Evidence.from_state(state["evidence"])
+        if state.get("typical") is not None:
+            fitted.typical = Typical.from_state(state["typical"])
         return fitted._with_columns(state)
 
     def _with_columns(self, state: dict[str, Any]) -> Self:

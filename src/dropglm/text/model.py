@@ -92,6 +92,10 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
         fitted.label_separator_ = self.label_separator_
         return fitted
 
+    def _stored_model(self) -> FittedTextModel:
+        checks.fitted(self, "_fitted")
+        return self._fitted
+
     @property
     def vectorizer_(self) -> Any:
         """The fitted vectorizer."""

@@ -100,6 +100,7 @@ class OnlineTextModel(FittedTextModel):
     """
 
     kind = "OnlineTextClassifier"
+    learns_on = True
     model: OnlineModel
     counts: np.ndarray = field(default_factory=partial(np.empty, 0, np.int64))
 

@@ -49,6 +49,7 @@ from dropglm.text.characters import CharacterHead, character_settings, check_cha
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
+from dropglm.text.guarantees import MOST_TYPICAL, Evidence, Typical
 from dropglm.text.labels import check_text_labels, kept_entries, warn_about_classes
 from dropglm.text.ngrams.counting import row_range
 from dropglm.text.ngrams.features import column_totals
@@ -289,6 +290,10 @@ class TrainingTexts(ABC):
     def rows(self, estimator: Any, features: Any, *, embedded: bool) -> TrainingRows:
         """Return the rows of a fit, from the features and, if wanted and there are any, the embeddings."""
 
+    def typical(self, vectorizer: NgramVectorizer) -> Typical | None:
+        """Return what some of the texts look like when they are new; None if they are not here."""
+        return None
+
 
 class TextsInMemory(TrainingTexts):
     """Texts in memory.
@@ -457,6 +462,12 @@ class TextsInMemory(TrainingTexts):
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
         rows.held_out_scale, rows.unscaled = self._held_out_scale, last_blocks(rows, scaled)
         return rows
+
+    def typical(self, vectorizer: NgramVectorizer) -> Typical | None:
+        """Return what some of the texts look like when they are new."""
+        some = np.linspace(0, len(self.texts) - 1, min(MOST_TYPICAL, len(self.texts))).round().astype(int)
+        found = vectorizer._typicality([self.texts[place] for place in some.tolist()], in_fit=True)
+        return None if found is None else Typical.of(found)
 
 
 def _known_probabilities(given: Any, n: int) -> tuple[dict[Any, np.ndarray], np.ndarray | None]:
@@ -649,7 +660,21 @@ def _finish(
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
         several_labels=several_labels(model, rows, search, precision),
     )
-    return FittedTextModel(vectorizer, model, search, summary, head, with_characters)
+    evidence, typical = held_out_evidence(rows, search), texts.typical(vectorizer)
+    return FittedTextModel(vectorizer, model, search, summary, head, with_characters, evidence, typical)
+
+
+def held_out_evidence(rows: TrainingRows, search: LogisticRegressionCV | None) -> Evidence | None:
+    """Return the predictions for the rows that the search has held out; None if they have not one label each.
+
+    They are an estimate: settings were chosen on the same folds.
+    """
+    data = rows.data
+    uncertain = data.membership is not None and not data.guests
+    if search is None or data.multilabel or uncertain:
+        return None
+    counted = data.sample_weights[: len(search.cv_probabilities_)] > 0.0
+    return Evidence.of(search.cv_probabilities_[counted], data.y[: len(counted)][counted], "estimate")
 
 
 def several_labels(

@@ -1,14 +1,16 @@
 """A text model as a service: predictions and explanations in JSON, and a page to try it.
 
 POST /predict {"texts": [...]} answers {"predictions": [{"label": ..., "probabilities": {...}}, ...]}, with
-"labels": [...] in place of "label" if texts have several. POST /explain answers the same way, and GET /health
+"labels": [...] in place of "label" if texts have several. With "max_error": 0.05, a text that is left open
+has "label": null and "open": true; with "sets": 0.9, there is a "set" of labels. Of texts that are unlike the
+training texts, the answer has a "warning". POST /explain answers the same way, and GET /health
 says which model is served.
 """
 
 import asyncio
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,17 +25,20 @@ from dropglm.base.registry import lookup
 from dropglm.core.predictions import class_probabilities
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.fitted_model import AnyTextModel
+from dropglm.text.guarantees import check_share
 from dropglm.web.application import MAX_BYTES, RequestBodies, json_answer, page_routes, parse_json
 from dropglm.web.running import on_thread
 
 # Names that requests may have.
-PREDICT = dict.fromkeys(["texts", "embeddings"])
+PREDICT = dict.fromkeys(["texts", "embeddings", "max_error", "sets"])
 EXPLAIN = dict.fromkeys(["texts", "embeddings", "top", "label"])
 MAX_TEXTS = 10_000
 MAX_EXPLAINED = 100
 TOP = 10  # n-grams of an explanation
 # Up to this many bytes, which take about a millisecond, a thread would take longer than the prediction.
 SMALL = 8 << 10
+RULES = 16  # values of max_error whose thresholds are kept
+FEWEST_COMPARED, COMPARED = 10, 100  # texts of a request that are compared with the training texts
 LARGE_REQUESTS = 4  # computed at the same time
 LARGE_BODIES = 8  # of the largest size, in memory at the same time
 
@@ -51,6 +56,10 @@ class TextService:
         Number of texts that a request for predictions may have.
     max_bytes : int
         Size that a request may have.
+    max_error : float or None
+        The share of the answers that may be wrong, unless a request has its own; None leaves no text open.
+    confidence : float
+        How sure that is.
 
     Examples
     --------
@@ -65,13 +74,23 @@ class TextService:
     """
 
     def __init__(
-        self, model: AnyTextModel, name: str, max_texts: int = MAX_TEXTS, max_bytes: int = MAX_BYTES
+        self,
+        model: AnyTextModel,
+        name: str,
+        max_texts: int = MAX_TEXTS,
+        max_bytes: int = MAX_BYTES,
+        max_error: float | None = None,
+        confidence: float = 0.9,
     ) -> None:
         self.model, self.name = model._fitted_model(), name
         self.max_texts, self.max_bytes = max_texts, max_bytes
         self.labels, self.multilabel = model.classes_.tolist(), model.multilabel_
         self.label_names = [str(label) for label in self.labels]
         self._bodies = RequestBodies(max_bytes, LARGE_BODIES * max_bytes)
+        self.max_error = max_error
+        self.rule = lru_cache(RULES)(partial(self.model.selective, confidence=confidence))
+        if max_error is not None:
+            self.rule(max_error)  # an error is reported before anything is served
         self._large = asyncio.Semaphore(LARGE_REQUESTS)
 
     def warm_up(self) -> None:
@@ -87,6 +106,7 @@ class TextService:
         if not texts:
             return {"predictions": []}
         labels, names = self.labels, self.label_names
+        found: list[dict[str, Any]]
         if self.multilabel:
             eta = self.model.decision_function(texts, E)
             p, given = class_probabilities(eta, multilabel=True), eta > self.model.model._thresholds()
@@ -94,12 +114,28 @@ class TextService:
         else:
             p = self.model.predict_proba(texts, E)
             found = [{"label": labels[best]} for best in p.argmax(axis=1).tolist()]
-        return {
-            "predictions": [
-                one | {"probabilities": dict(zip(names, row, strict=True))}
-                for one, row in zip(found, p.tolist(), strict=True)
+        max_error, sets = content.get("max_error", self.max_error), content.get("sets")
+        if max_error is not None:
+            answered = self.rule(check_share(max_error, "max_error")).answers(p).tolist()
+            found = [
+                one | {"open": False} if is_answered else {"label": None, "open": True}
+                for one, is_answered in zip(found, answered, strict=True)
             ]
-        }
+        if sets is not None:
+            chosen = self.model._needed_evidence().label_sets(p, check_share(sets, "sets"))
+            found = [one | {"set": [labels[k] for k in own]} for one, own in zip(found, chosen, strict=True)]
+        predictions = [
+            one | {"probabilities": dict(zip(names, row, strict=True))}
+            for one, row in zip(found, p.tolist(), strict=True)
+        ]
+        return {"predictions": predictions, **self._warning(texts)}
+
+    def _warning(self, texts: list[str]) -> dict[str, str]:
+        """Return a warning if some of the texts, evenly spread, are unlike the training texts."""
+        if len(texts) < FEWEST_COMPARED:
+            return {}
+        unlike = self.model.compare_with_training(texts[:: math.ceil(len(texts) / COMPARED)])
+        return {} if unlike is None or not unlike.is_unusual else {"warning": unlike.warning()}
 
     def explain(self, content: Any) -> dict[str, Any]:
         """Return the answer to a request for explanations."""

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial, reduce
 from itertools import pairwise
@@ -17,7 +18,7 @@ from dropglm.base.progress import begin_stage
 from dropglm.base.registry import lookup
 from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
 from dropglm.text.ngrams import counting
-from dropglm.text.ngrams.analysis import PreparedTexts, TextAnalysis
+from dropglm.text.ngrams.analysis import PreparedTexts, TextAnalysis, check_texts
 from dropglm.text.ngrams.counting import NONE, NgramRows
 from dropglm.text.ngrams.merged_counts import (
     CountedNgrams,
@@ -688,13 +689,47 @@ class NgramFeatures(TextAnalysis):
         """
         if self.norm is None:
             return None
-        selection, counts = self._selection(), self.ngrams_.document_counts - 1
-        words, longer = (selection.document_range(self.n_texts_ - 1, n)[0] for n in (1, 2))
-        known = counts >= np.where(self.ngrams_._lengths == 1, max(words, 1), max(longer, 1))
+        known = self._known_if_new()
         powers = np.abs(X.data) ** counting.NORMS[self.norm]
         sizes = type(X)((powers, X.indices, X.indptr), shape=X.shape) @ known.astype(X.dtype)
         sizes = sizes ** (1.0 / counting.NORMS[self.norm])
         return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+
+    def _known_if_new(self) -> np.ndarray:
+        """Return which n-grams of a text of the fit would be in the vocabulary if the text were new."""
+        selection, counts = self._selection(), self.ngrams_.document_counts - 1
+        words, longer = (selection.document_range(self.n_texts_ - 1, n)[0] for n in (1, 2))
+        known: np.ndarray = counts >= np.where(self.ngrams_._lengths == 1, max(words, 1), max(longer, 1))
+        return known
+
+    def _typicality(self, X: Iterable[str], *, in_fit: bool = False) -> np.ndarray | None:
+        """Return the two statistics of texts that ``guarantees.Typical`` describes; None unless of words.
+
+        Those of texts that were ``in_fit`` are what they would be if the text were new. Words and n-grams
+        that are not known count as often as they occur, others once.
+        """
+        shortest, longest = self._check_analysis()
+        if shortest != 1 or self.analyzer != "word":
+            return None
+        ngrams, plain = self.ngrams_, copy(self)
+        plain.binary, plain.verbose = False, 0
+        texts, tokenizer = check_texts(X), self._tokenizer()
+        counts = plain._find(iter([texts]), ngrams, self._tfidf.factors.dtype)
+        n_tokens = tokenizer.split(texts).counts
+        n = self.n_texts_ - in_fit
+        known = self._known_if_new() if in_fit else np.ones(len(ngrams), np.bool_)
+        # One column per sum over the known n-grams of a text.
+        ones = type(counts)((np.ones_like(counts.data), counts.indices, counts.indptr), shape=counts.shape)
+        words = counts @ (known & (ngrams._lengths == 1)).astype(np.float64)
+        # With weights 1, 2 and 4 of a pair, this statistic notices 0.53, 0.93 and 1.00 of the batches of news
+        # with film reviews (100 training texts).
+        f = ngrams._lengths**2.0 * (ngrams.document_counts - in_fit) / max(n, 1)
+        shares = ones @ np.where(known, f, 0.0)
+        repeated = (counts - ones) @ known.astype(np.float64)
+        total = sum(np.maximum(n_tokens - length + 1, 0) for length in range(1, longest + 1))
+        return np.column_stack(
+            [words / np.maximum(n_tokens, 1), shares / np.sqrt(np.maximum(total - repeated, 1.0))]
+        )
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values and n-grams, and the words that are in no feature."""
