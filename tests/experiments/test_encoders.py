@@ -44,7 +44,7 @@ def stand_in(name, absent=()):
     """Stand for ``load_embedder``."""
     if name in absent:
         raise MissingPackageError(f"{name} is not installed.")
-    return Encoder(name, letters)
+    return Encoder(name, partial(letters))  # an encoder of its own for each name
 
 
 @pytest.fixture(autouse=True)

@@ -227,7 +227,7 @@ def test_public_attributes_are_the_documented_ones(fitted):
         *("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
         *("top_features", "explain", "save", "load", "classes_", "n_features_in_", "vectorizer_", "model_"),
         *("summary_", "multilabel_", "thresholds_", "text_column_", "label_column_", "label_separator_"),
-        "to_sklearn",
+        *("to_sklearn", "selective", "predict_sets", "calibrate_on", "compare_with_training", "evidence_"),
     }  # and search_ and cv_probabilities_, after tuning
     of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
     public = {name for name in dir(fitted) if not name.startswith("_")} - set(fitted.get_params())

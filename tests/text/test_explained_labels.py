@@ -23,9 +23,6 @@ KINDS = {
     "fixed": lambda: TextClassifier(tune=False).fit(TEXTS, LABELS),
     "tuned, with characters": lambda: TextClassifier(cv=2, l2=0.1).fit(TEXTS, LABELS),
     "embeddings": lambda: TextClassifier(tune=False, embedder=embed).fit(TEXTS, LABELS),
-    "a single label": lambda: TextClassifier(cv=2, l2=0.1).fit(
-        TEXTS, [one[:1] and ["any"] for one in LABELS]
-    ),
 }
 
 

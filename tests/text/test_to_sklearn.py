@@ -156,9 +156,3 @@ def test_several_labels_become_a_one_versus_rest_classifier_of_labels(settings, 
     above = as_labels(p > theirs["model"].thresholds_, ours.classes_)
     assert above.tolist() == ours.predict(NEW).tolist()
     assert_array_equal(theirs.predict(NEW), p > 0.5)
-
-
-def test_a_single_label_has_no_counterpart_in_scikit_learn():
-    model = TextClassifier(tune=False).fit(TEXTS, [["b"] * (len(text) % 2) for text in TEXTS])
-    with pytest.raises(ValueError, match="no model of several labels that knows a single one"):
-        model.to_sklearn()

@@ -22,8 +22,6 @@ def sklearn_classifier(model: Any, dtype: Any = None) -> Any:
     several_labels = model.multi_class_ == MULTILABEL
     coef, intercept = (np.array(part, dtype) for part in (_dense(model.coef_), to_host(model.intercept_)))
     classes = np.array(model.classes_)
-    if several_labels and len(classes) == 1:
-        raise InputError("scikit-learn has no model of several labels that knows a single one.")
     if not several_labels and (len(classes) == 2 or model.multi_class_ == "multinomial"):
         return _with_names(_logistic(coef, intercept, classes), model)
     # Its attributes differ between versions, so a fit to almost nothing sets them.
