@@ -35,7 +35,7 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with Client(cluster) as client:
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=120)
         yield client
 
 
@@ -114,7 +114,7 @@ def tuned(cluster):
     (texts, y), (more, _) = many_words(60), many_words(200, seed=1)
     given = cut_into(texts, 4), cut_into(y, 4), cut_into(more, 3)
     with Client(cluster) as client:
-        client.wait_for_workers(2, timeout=30)  # another test may have killed one
+        client.wait_for_workers(2, timeout=120)  # another test may have killed one
         model = TextClassifier(client=client).fit(given[0], given[1], X_unlabeled=given[2])
     assert model.summary_.unlabeled_effect["rounds"] > 0
     return given, model
