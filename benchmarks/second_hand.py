@@ -9,6 +9,8 @@ most 3,000, are test texts. The table goes into docs/guides/second-hand-labels.m
     DROPGLM_DATA=… python -m benchmarks.second_hand
 """
 
+from typing import Any
+
 import numpy as np
 
 from benchmarks.markdown import ROOT, fill, table
@@ -41,7 +43,7 @@ def accuracies(name: str, seed: int) -> dict[str, list[float]]:
     X, y = np.asarray(split.X, object)[order], np.asarray(split.y)[order]
     hand = np.array([*y[:BY_HAND], *[None] * ANSWERED], object)
 
-    def accuracy(labels: object, **more: object) -> float:
+    def accuracy(labels: object, **more: Any) -> float:
         model = TextClassifier(n_jobs=2).fit(X.tolist(), labels, **more)
         return 100 * float(np.mean(model.predict(list(split.X_test)) == split.y_test))
 
