@@ -194,7 +194,7 @@ def write(results: Path, encoders: Path) -> None:
     }
     methods = list(dict.fromkeys(method for own in found.values() for method in own))
 
-    def cell(method: str, sets: tuple[str, ...], labels: int, per_class: bool | None) -> str:
+    def means(method: str, sets: tuple[str, ...], labels: int, per_class: bool | None) -> str:
         """Return the mean accuracy and log loss over splits, or a dash if the method lacks some of them."""
         own = [by for key, by in found.items() if key[0] in sets and key[2:] == (labels, per_class)]
         if not own or any(method not in by for by in own):
@@ -202,13 +202,13 @@ def write(results: Path, encoders: Path) -> None:
         accuracy, loss = (np.mean([by[method][0][name] for by in own]) for name in ("accuracy", "log_loss"))
         return f"{100 * accuracy:.1f} / {loss:.3f}"
 
-    rows = [[method, *(cell(method, *group) for group in groups.values())] for method in methods]
+    rows = [[method, *(means(method, *group) for group in groups.values())] for method in methods]
     compared = (TUNED, "TextClassifier + unlabelled + USE")
     by_set = [
-        [data, f"{labels}", *(cell(method, (data,), labels, None) for method in compared)]
+        [data, f"{labels}", *(means(method, (data,), labels, None) for method in compared)]
         for data in ENGLISH
         for labels in (100, 300)
-        if cell(TUNED, (data,), labels, None) != "-"
+        if means(TUNED, (data,), labels, None) != "-"
     ]
     block = f"{table(['method', *groups], rows)}\n\n{table(['data', 'labels', *compared], by_set)}"
     print(block)
