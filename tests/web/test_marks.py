@@ -13,11 +13,11 @@ import dropglm.web
 MARKS = Path(dropglm.web.__file__).parent / "static" / "label" / "marks.js"
 IN_NODE = """
 import { showMarked } from %s;
-globalThis.document = { createElement: () => ({ textContent: "", className: "" }) };
+globalThis.document = { createElement: () => ({ textContent: "", className: "", style: { setProperty() {} } }) };
 const [text, ngrams] = JSON.parse(process.argv[1]);
 const box = { replaceChildren: (...parts) => { box.parts = parts; } };
 showMarked(box, text, ngrams);
-const mark = (part) => (part.className ? "<" : "[") + part.textContent + (part.className ? ">" : "]");
+const mark = (part) => (part.className === " against" ? "<" : "[") + part.textContent + (part.className === " against" ? ">" : "]");
 console.log(JSON.stringify(box.parts.map((part) => (typeof part === "string" ? part : mark(part))).join("")));
 """
 

@@ -23,6 +23,11 @@ export function button(parent, words, action) {
   return made;
 }
 
+// Shows a name that may be broken where it has words.
+export function showName(parent, name) {
+  parent.replaceChildren(...name.split(/(?<=[_./-])/u).flatMap((part) => [part, document.createElement("wbr")]));
+}
+
 // With a blank at which a line is not broken.
 export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
