@@ -128,7 +128,7 @@ def test_a_bulk_answer_is_undone_by_one_key(open_page, browser):
     page.of("surest-show").click()
     page.wait(lambda: len(page.of("surest").find_elements("tag name", "li")) == 20)
     for id in ("surest", "accuracy-line"):
-        page.wait(lambda id=id: "0 of 10 random texts answered" in page.of(id).text)
+        page.wait(lambda id=id: "0 of 10 random texts" in page.of(id).text)
     assert page.of("surest-panel").size["height"] < 700  # search and export are not far below
     accept = page.of("surest").find_element("tag name", "button")
     lines = page.of("surest").find_elements("css selector", "button.text")
@@ -157,7 +157,8 @@ def test_texts_of_a_search_are_labelled_with_the_keys_of_the_page(open_page, bro
 
     long = "so " * 300 + "rare-word " + "end " * 300
     others = [f"a rare-word {n} lovely fun" for n in range(3)]
-    page, session = open_page([*TEXTS, long, *others], labels={n: TRUTH_OF[TEXTS[n]] for n in range(30)})
+    known = {"classes": ["good", "bad"], "labels": {n: TRUTH_OF[TEXTS[n]] for n in range(30)}}
+    page, session = open_page([*TEXTS, long, *others], **known)
     assert session.wait(60)
     before = page.text
     page.press("/")
@@ -177,7 +178,7 @@ def test_texts_of_a_search_are_labelled_with_the_keys_of_the_page(open_page, bro
     assert [mark.text for mark in page.of("text").find_elements("css selector", "mark.found")] == ["rare-word"]
     assert "not labelled" in page.row
     assert "1 of 4 in the list" in page.row
-    page.moves_on(lambda: page.press("2"))  # and the next text of the list follows
+    page.moves_on(lambda: page.press("1"))  # and the next text of the list follows
     assert page.text == others[0]
     assert page.message.endswith("as “good”.")
     assert page.of("guess-line").text.startswith("Guess: good")
@@ -193,6 +194,8 @@ def test_texts_of_a_search_are_labelled_with_the_keys_of_the_page(open_page, bro
     page.moves_on(lambda: page.press(Keys.ARROW_UP))
     assert "labelled good" in page.row
     page.moves_on(lambda: page.press(Keys.ESCAPE))
+    assert page.text == others[1]  # whose answer was taken back
+    page.moves_on(lambda: page.press("s"))
     assert page.text == before
     assert [row.location["y"] for row in rows] == places
     assert {number for number in session.answers.labels() if number >= 80} == {80, 81}
@@ -222,26 +225,33 @@ def test_enter_accepts_the_guess_that_is_shown(open_page):
     page.press("g")
 
 
-def test_suspicious_labels_are_kept_and_fixed(open_page):
+def test_suspicious_labels_are_fixed_and_kept_with_the_keys_of_the_page(open_page):
     from selenium.webdriver.common.keys import Keys
 
-    truth = {n: TRUTH_OF[TEXTS[n]] for n in range(60)}
-    wrong = {n: "bad" if truth[n] == "good" else "good" for n in (3, 30, 45)}
-    page, session = open_page(labels=truth | wrong)
+    labels = {n: TRUTH_OF[TEXTS[n]] for n in range(60)} | {3: "good"}  # which is wrong
+    page, session = open_page(classes=["good", "bad"], labels=labels)
     assert session.wait(60)
     page.open("suspects-panel")
-    page.wait(lambda: len(page.of("suspects").find_elements("tag name", "li")) == 3)
+    page.wait(lambda: len(page.of("suspects").find_elements("tag name", "li")) == 2)
     rows = page.of("suspects").find_elements("tag name", "li")
+    first, second = (int(row.get_attribute("data-number")) for row in rows)
 
-    def notes():
-        return [row.find_element("css selector", ".note").text for row in rows]
+    def note(row):
+        return row.find_element("css selector", ".note").text
 
-    page.moves_on(lambda: page.press("f"))
-    page.wait(lambda: notes()[0] == f"labelled {truth[int(rows[0].get_attribute('data-number'))]}")
-    page.moves_on(rows[1].find_element("tag name", "button").click)
-    assert page.of("guess-line").text.startswith("Guess: ")
-    page.moves_on(lambda: page.press(Keys.ENTER))  # fixes it, and the third one follows
-    assert "3 of 3 in the list" in page.row
+    page.moves_on(lambda: page.press(Keys.ARROW_DOWN))
+    assert page.of("guess-line").text.startswith("Guess: bad")
+    page.moves_on(lambda: page.press(Keys.ENTER))
+    page.wait(lambda: note(rows[0]) == "labelled bad")
+    assert "2 of 2 in the list" in page.row
+    own = labels[second]
+    page.moves_on(lambda: page.press("1" if own == "good" else "2"))
+    page.wait(lambda: note(rows[1]) == f"kept as {own}")
+    page.moves_on(lambda: page.press("z"))
+    page.wait(lambda: "predicted" in note(rows[1]))
+    page.press("k")
+    page.wait(lambda: note(rows[1]) == f"kept as {own}")
+    assert (session.answers.labels()[first], session.answers.by_text[second].kept) == ("bad", True)
 
 
 def test_columns_of_the_table_are_shown_with_the_text(open_page, browser):

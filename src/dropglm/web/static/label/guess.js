@@ -31,7 +31,7 @@ export function showGuess(state, text) {
 
 function whyNoGuess(state, text) {
   if (state.problem) return state.problem;
-  if (text.is_answered) return "";
+  if (text.is_answered) return "Choose a class to correct this answer.";
   if (!state.is_ready) return "The model is being prepared. You can label meanwhile.";
   const isWaiting = !state.is_useful && !state.is_learning && state.classes.length > 1;
   return isWaiting ? "Guesses start after a few labels of two classes." : "";

@@ -18,7 +18,7 @@ const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
 const WAITING = "Waiting for the server…";
 const DONE = "All texts are labelled or skipped. The labels, a model and its predictions are under Export.";
-const SOURCES = { random: "drawn at random, to measure the model", chosen: "chosen to teach the model", search: "found by search" };
+const SOURCES = { random: "at random, to measure accuracy", chosen: "chosen to teach the model", search: "found by search" };
 const NAMING = ["rename_class", "remove_class"]; // actions after which lists are asked for again
 
 let state = null; // of the server
@@ -119,7 +119,7 @@ function showPlace() {
   if (!shown) return;
   const row = `Row ${(shown.number + 1).toLocaleString("en")}`;
   const what = !shown.is_answered ? "not labelled" : shown.label === null ? "skipped" : `labelled ${shown.label}`;
-  make(line, "span", spot === null ? row : `${row}, ${what}${isListed() ? "" : ". Choose a class to correct it."}`);
+  make(line, "span", spot === null ? row : `${row}, ${what}`);
   const where = () => (isListed() ? placeInList(spot) : `answer ${spot + 1} of ${state.n_answered}`);
   make(line, "span", spot === null ? SOURCES[shown.source] || "" : where());
 }

@@ -65,7 +65,7 @@ export async function showPanels() {
     make(line, "b", percent(last[1]));
     line.append(` (95\u00a0% interval: ${Math.round(100 * last[2])} to ${percent(last[3])})`);
   } else {
-    line.append(`Not known yet: ${panels.n_random} of ${panels.n_needed} random texts answered`);
+    line.append(`Not known yet: ${panels.n_random} of ${panels.n_needed} random texts`);
   }
   drawCurve(element("curve"), panels.curve);
   element("more-line").textContent = panels.more ? `About ${panels.more.toLocaleString("en")} more labels for one more point.` : "";
