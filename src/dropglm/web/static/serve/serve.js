@@ -7,7 +7,7 @@ const element = (id) => document.getElementById(id);
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
 const percent = (p) => (p > 0.9995 && p < 1 ? ">99.9 %" : (100 * p).toFixed(1) + " %");
 
-let timer = 0, running = null;
+let timer = 0, running = null, shown = null; // the answer on the page
 
 function make(tag, text, className) {
   const made = document.createElement(tag);
@@ -31,13 +31,23 @@ function fill(table, rows) {
   }));
 }
 
-function show(why) {
+// Shows an answer, or nothing, to a request in JSON.
+function show(why, request) {
+  shown = why;
+  element("empty").hidden = why !== null;
+  for (const id of ["verdict", "bars", "words", "request"]) element(id).hidden = why === null;
+  if (why === null) return;
+  if (request) {
+    element("curl").textContent = `curl -d '${request.replaceAll("'", "'\\''")}' ${new URL("explain", location.href)}`;
+    element("copied").textContent = "";
+  }
   const classes = Object.entries(why.probabilities).sort((a, b) => b[1] - a[1]);
   const several = why.labels !== undefined;
   element("label").textContent = several ? why.labels.join(", ") || "no label" : why.label;
   element("probability").textContent = several ? "" : percent(classes[0][1]);
-  const rest = several ? [] : classes.slice(SHOWN_CLASSES); // probabilities of labels do not add up
-  const bars = classes.slice(0, SHOWN_CLASSES).map(([name, p]) => [name, p, percent(p)]);
+  const shownClasses = document.body.classList.contains("all") ? classes.length : SHOWN_CLASSES;
+  const rest = several ? [] : classes.slice(shownClasses); // probabilities of labels do not add up
+  const bars = classes.slice(0, shownClasses).map(([name, p]) => [name, p, percent(p)]);
   if (rest.length) {
     const p = rest.reduce((sum, [, each]) => sum + each, 0);
     bars.push([`${rest.length} other${rest.length > 1 ? "s" : ""}`, p, percent(p)]);
@@ -79,19 +89,26 @@ function report(sentence) {
 
 async function ask() {
   if (running) running.abort();
+  if (!element("text").value.trim()) {
+    running = null;
+    report("");
+    show(null);
+    return;
+  }
+  const request = JSON.stringify({ texts: [element("text").value], top: 40 });
   const mine = running = new AbortController();
   try {
     const answer = await fetch("explain", {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ texts: [element("text").value], top: 40 }),
+      body: request,
       signal: mine.signal,
     });
     const content = await answer.json();
     if (mine !== running) return;
     if (!answer.ok) return report(content.error);
     report("");
-    show(content.explanations[0]);
+    show(content.explanations[0], request);
   } catch (error) {
     if (mine === running && error.name !== "AbortError") report("The server does not answer; is it still running?");
   }
@@ -103,10 +120,31 @@ element("text").addEventListener("input", (event) => {
   timer = setTimeout(ask, PAUSE);
 });
 
+element("all").addEventListener("click", () => {
+  const isAll = document.body.classList.toggle("all");
+  element("all").setAttribute("aria-pressed", String(isAll));
+  if (shown) show(shown);
+});
+
+element("copy").addEventListener("click", async () => {
+  getSelection().selectAllChildren(element("curl"));
+  try {
+    await navigator.clipboard.writeText(element("curl").textContent);
+    element("copied").textContent = "Copied.";
+  } catch { // browsers do not let pages of other computers copy without encryption
+    element("copied").textContent = "Selected; press Ctrl-C to copy.";
+  }
+});
+
 fetch("health").then((answer) => answer.json()).then((health) => {
-  document.title = element("model").textContent = health.model;
-  const names = health.classes.slice(0, SHOWN_CLASSES).join(", ") + (health.classes.length > SHOWN_CLASSES ? ", …" : "");
-  element("classes").textContent = `${health.classes.length} ${health.multilabel ? "labels" : "classes"}: ${names}`;
+  const { model, classes, multilabel } = health, n = classes.length;
+  const what = multilabel ? "labels" : "classes";
+  const choices = n === 2 && !multilabel ? classes.join(" or ") : `which of ${n} ${what}`;
+  document.title = element("model").textContent = `${model}: ${choices}?`;
+  element("about").textContent = health.about;
+  element("classes").textContent = `${n} ${what}: ${classes.join(", ")}`;
+  element("all").textContent = `All ${n} ${what}`;
+  element("all").hidden = n <= SHOWN_CLASSES;
   if (health.embeddings) {
     element("text").disabled = true;
     report("This model was trained with embeddings of the texts, which this page cannot compute.");
