@@ -1,4 +1,4 @@
-// Parts of the page that are made again and again.
+// Parts of pages that are made again and again.
 
 const EXCERPT = 40; // characters of a text in a sentence
 
