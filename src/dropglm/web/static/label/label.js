@@ -260,6 +260,7 @@ function undo() {
 
 // Shows the current text, that of an answer, or one of a list.
 async function go(to) {
+  say("");
   if (to === null || to >= state.n_answered) {
     spot = null;
     showText();
