@@ -74,7 +74,7 @@ readme: $(VENV)/.all
 # The site, in docs/_build/html; warnings are errors. Runs the examples of the gallery that have changed. Threads of BLAS
 # wait actively for each other, which makes scikit-learn's fits to few rows 15 times slower where others use the cores.
 docs: $(VENV)/.docs
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto docs docs/_build/html
 	@echo "Open docs/_build/html/index.html, or serve it: $(BIN)/python -m http.server --directory docs/_build/html"
 
 # The wheel and the source distribution in dist/, each installed and tried in an environment of its own.

@@ -1,13 +1,15 @@
 """Second-hand labels, simulated: few labels by hand, and many answers of a source that is often right.
 
-Of three data sets, 50 texts have a label by hand and 2,000 others an answer that is right with a probability of
-0.7 or 0.9; half of the wrong answers are one and the same class, and the others are any class. A useless source
-answers at random. The model with both is compared with those of each kind alone: labels by hand, where all
-others are unlabelled texts, and answers that are taken for labels. A third of the texts, at most 3,000, are
-test texts. The table goes into docs/guides/second-hand-labels.md.
+Of three data sets, 50 texts have a label by hand and 2,000 others an answer that is right with a
+probability of 0.7 or 0.9; half of the wrong answers are one and the same class, and the others are any class.
+A useless source answers at random. The model with both is compared with those of each kind alone: labels by
+hand, where all others are unlabelled texts, and answers that are taken for labels. A third of the texts, at
+most 3,000, are test texts. The table goes into docs/guides/second-hand-labels.md.
 
     DROPGLM_DATA=… python -m benchmarks.second_hand
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +43,7 @@ def accuracies(name: str, seed: int) -> dict[str, list[float]]:
     X, y = np.asarray(split.X, object)[order], np.asarray(split.y)[order]
     hand = np.array([*y[:BY_HAND], *[None] * ANSWERED], object)
 
-    def accuracy(labels: object, **more: object) -> float:
+    def accuracy(labels: object, **more: Any) -> float:
         model = TextClassifier(n_jobs=2).fit(X.tolist(), labels, **more)
         return 100 * float(np.mean(model.predict(list(split.X_test)) == split.y_test))
 
