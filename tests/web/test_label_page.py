@@ -175,7 +175,9 @@ def test_texts_of_a_search_are_labelled_with_the_keys_of_the_page(open_page, bro
 
     page.moves_on(lambda: page.press(Keys.ARROW_DOWN))
     assert page.text == long
-    assert [mark.text for mark in page.of("text").find_elements("css selector", "mark.found")] == ["rare-word"]
+    assert [mark.text for mark in page.of("text").find_elements("css selector", "mark.found")] == [
+        "rare-word"
+    ]
     assert "not labelled" in page.row
     assert "1 of 4 in the list" in page.row
     page.moves_on(lambda: page.press("1"))  # and the next text of the list follows
@@ -255,7 +257,10 @@ def test_suspicious_labels_are_fixed_and_kept_with_the_keys_of_the_page(open_pag
 
 
 def test_columns_of_the_table_are_shown_with_the_text(open_page, browser):
-    columns = {"title": [f"<b>{n}</b>" for n in range(80)], "url": [f"https://a.org/{n}" for n in range(79)] + [None]}
+    columns = {
+        "title": [f"<b>{n}</b>" for n in range(80)],
+        "url": [f"https://a.org/{n}" for n in range(79)] + [None],
+    }
     page, session = open_page(classes=["good", "bad"], columns=columns)
     for _ in range(2):
         number = session.current.number

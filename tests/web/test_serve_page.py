@@ -70,7 +70,7 @@ def test_the_prediction_changes_while_typing(browser, address):
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_request_of_an_answer_is_a_command(browser, address):
     browser.get(address)
-    type_text(browser, "it's a \"wonderful\" film;\n$HOME `x` \\ é🎬")
+    type_text(browser, 'it\'s a "wonderful" film;\n$HOME `x` \\ é🎬')
     wait_for(browser, lambda: "wonderful" in words(browser, "supporting"))
     browser.find_element(By.CSS_SELECTOR, "#request summary").click()
     browser.find_element(By.ID, "copy").click()

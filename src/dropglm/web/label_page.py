@@ -207,7 +207,7 @@ class LabelPage:
         }
 
     def _likeliest(self, number: int) -> str | None:
-        """Return the class that the newest model finds most likely for a text, without looking at its words."""
+        """Return the class that the newest model finds most likely for a text."""
         snapshot, names = self.session.snapshot, self.session.answers.names
         if snapshot is None or not snapshot.is_useful or not self.session.is_free(number):
             return None
