@@ -25,7 +25,7 @@ from dropglm.web.application import json_answer, page_routes, read_json
 
 CUT = 20_000  # characters of a text that are shown at first
 EXCERPT = 400  # characters of a text in a list
-LENGTHS = 2_000  # texts whose lengths are looked at
+LENGTHS = 500  # texts whose lengths are looked at
 SHOWN_WORDS = 10  # of a class
 SHOWN_ANSWERS = 6  # in the list of recent answers
 MAX_BYTES = 1 << 20  # of a request
@@ -69,7 +69,7 @@ class LabelPage:
     ) -> None:
         self.session, self.exports, self.name, self.columns = session, exports, name, columns or {}
         # Nine in ten texts are not longer: the page gives them so much room, and the same to all others.
-        lengths = sorted(map(len, session.texts[:LENGTHS]))
+        lengths = sorted(_width(text[:CUT]) for text in session.texts[:LENGTHS])
         self.usual_length = lengths[9 * len(lengths) // 10]
         self.run = secrets.token_hex(4)  # a page notices that the server was started again
         # One action at a time, in the order of arrival, while other requests are answered: disks may be slow.
@@ -314,6 +314,11 @@ class LabelPage:
                 for number in found.numbers
             ]
         return {"texts": texts, "total": found.total, "words": found.wanted}
+
+
+def _width(text: str) -> int:
+    """Return about how many Latin letters are as wide as a text; those of Chinese count twice."""
+    return len(text) + sum(letter > "\u2e7f" for letter in text)
 
 
 def _without_punctuation(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
