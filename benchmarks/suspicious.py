@@ -103,7 +103,7 @@ def listed_by_probability() -> str:
         "labels",
         "least probability",
         "right labels listed, %",
-        "of the listed ones wrong, %",
+        "wrong among the listed, %",
         "listed",
     )
     lines = [

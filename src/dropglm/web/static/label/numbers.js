@@ -68,7 +68,7 @@ export async function showPanels() {
     line.append(`Not known yet: ${panels.n_random} of ${panels.n_needed} random texts`);
   }
   drawCurve(element("curve"), panels.curve);
-  element("more-line").textContent = panels.more ? `About ${panels.more.toLocaleString("en")} more labels for one more point.` : "";
+  element("more-line").textContent = panels.more ? `One point more: about ${panels.more.toLocaleString("en")} labels` : "";
   const box = clear(element("words"));
   for (const [name, words] of panels.words) {
     const line = make(box, "p");
