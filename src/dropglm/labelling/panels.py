@@ -198,7 +198,7 @@ RECENT = 300.0  # seconds over which the speed of labelling is measured
 POINTS = 60  # of the curve, at most
 FEWEST_OUTCOMES = 10  # an interval of fewer says nothing
 FOUND = 50  # texts that a search lists
-# A label is doubted only if another class has at least this probability. Of 60, 200 and 600 labels, all right,
+# A label is doubted only if another class has at least this probability. Of 60, 200 and 600 right labels,
 # 2.9, 2.8 and 2.8 % are listed instead of 19.1, 23.4 and 15.8 % (python -m benchmarks.suspicious --sure).
 SURE = 0.8
 BEFORE = 50  # characters of an excerpt before the first word that was found
