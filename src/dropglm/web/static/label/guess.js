@@ -25,7 +25,7 @@ export function showGuess(state, text) {
   const words = telling(guess.words).filter(([, weight]) => weight > 0).map(([word]) => word).slice(0, WORDS);
   const reasons = make(line, "span");
   // A reason that has no room is left out rather than cut.
-  do reasons.textContent = words.length ? `, because of ${words.join(", ")}` : guess.words.length ? "; no single word decides it" : "";
+  do reasons.textContent = words.length ? `, because of ${words.join(", ")}` : guess.words.length ? "; no single word speaks for it" : "";
   while (line.scrollHeight > line.clientHeight && words.pop());
 }
 

@@ -19,7 +19,6 @@ const SETTLE = 300; // milliseconds to notice that the text has changed by itsel
 const WAITING = "Waiting for the server…";
 const DONE = "All texts are labelled or skipped. The labels, a model and its predictions are under Export.";
 const SOURCES = { random: "at random, to measure accuracy", chosen: "chosen to teach the model", search: "found by search" };
-const NAMING = ["rename_class", "remove_class"]; // actions after which lists are asked for again
 
 let state = null; // of the server
 let shown = null; // the text on the screen
@@ -174,7 +173,9 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null, to
   // The next text is drawn first, then everything else.
   requestAnimationFrame(() => setTimeout(() => showNumbers(state, go)));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
-  if (!isSame) updateLists().catch(complain);
+  const isThere = ([name]) => news.classes.some(([other]) => other === name);
+  if (old && !old.classes.every(isThere)) renewLists().catch(complain);
+  else if (!isSame) updateLists().catch(complain);
   if (old && !old.is_useful && news.is_useful) fillSurest().catch(complain);
   if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
@@ -194,7 +195,6 @@ async function act(what, content = {}, { says = "", stays = false, to = stays ? 
     else if (news.version > state.version) trail.push(from);
     const sentence = typeof says === "function" ? says(news.n_labels - state.n_labels) : says;
     take(news, { isOwn: true, isLate: performance.now() - began > SETTLE, says: sentence, found, to });
-    if (NAMING.includes(what)) renewLists().catch(complain);
     return true;
   } catch (error) {
     if (error.state) {

@@ -192,7 +192,7 @@ export async function showFound() {
   listOfTexts(box, texts, { note, words });
 }
 
-// Asks for all lists again, since classes have other names.
+// Asks for all lists again, since a class has another name or is gone.
 export async function renewLists() {
   if (element("found").hasChildNodes()) await showFound();
   if (element("surest").hasChildNodes()) await showSurest();
