@@ -22,6 +22,7 @@ function quiet(parent, text) {
 
 // Lists texts. What a row says when its text has an answer, or none, is up to ``note``; ``controls`` are its buttons.
 function listOfTexts(parent, texts, { note, controls, words = [], guess }) {
+  if (texts.length) quiet(parent, "↓ and the keys of the classes label them one by one.").classList.add("hint");
   const list = make(parent, "ol");
   list.className = "texts";
   for (const one of texts) {
