@@ -1,5 +1,5 @@
 // The guess of the model for the text on the screen, which can be accepted and hidden.
-import { clear, element, make, percent } from "./parts.js";
+import { clear, element, make, percent, showName } from "./parts.js";
 import { telling } from "./marks.js";
 
 const WORDS = 6; // behind the guess, in its sentence
@@ -20,7 +20,7 @@ export function showGuess(state, text) {
     return;
   }
   line.append("Guess: ");
-  make(line, "b", guess.label);
+  showName(make(line, "b"), guess.label);
   line.append(` ${percent(guess.probability)}`);
   const words = telling(guess.words).filter(([, weight]) => weight > 0).map(([word]) => word).slice(0, WORDS);
   const reasons = make(line, "span");
