@@ -237,7 +237,7 @@ function assign(number) {
   const label = classes()[number];
   showPressed(number);
   const isKept = isListed() && spot.guess && label === shown.label; // of a suspicious label
-  const says = spot === null ? "" : `${isKept ? "Kept" : "Labelled"} ${quoted(shown.text)} as ${quoted(label)}.`;
+  const says = typeof spot === "number" ? `Labelled ${quoted(shown.text)} as ${quoted(label)}.` : ""; // a list says it itself
   const content = isKept ? { number: shown.number } : { label, number: shown.number };
   act(isKept ? "keep" : "answer", content, { says, to: following() });
 }
