@@ -23,6 +23,7 @@ from dropglm.base.errors import InputError, InputTypeError, stacklevel
 from dropglm.base.progress import Progress
 from dropglm.base.registry import lookup
 from dropglm.text.ngrams.counting import MAX_NGRAM, drop_tokens, token_table
+from dropglm.text.ngrams.fields import FieldTokenizer, check_fields
 from dropglm.text.ngrams.tokens import (
     RUNS,
     WORDS_AND_PUNCTUATION,
@@ -475,6 +476,7 @@ class TextAnalysis(NgramSettings):
     input: str = "content"
     encoding: str = "utf-8"
     decode_error: str = "strict"
+    fields: Sequence[str] | None = None
 
     def decode(self, doc: Any) -> Any:
         """Return a document as text: read the file, if ``input`` says so, and decode bytes.
@@ -557,7 +559,12 @@ class TextAnalysis(NgramSettings):
             and not self._overrides("build_analyzer")
         )
 
-    def _tokenizer(self) -> Tokenizer:
+    def _tokenizer(self) -> Any:
+        """Return what splits texts or, if there are fields, rows."""
+        own = self._text_tokenizer()
+        return own if self.fields is None else FieldTokenizer(own, self.fields)
+
+    def _text_tokenizer(self) -> Tokenizer:
         if self._overrides("build_analyzer"):
             return Tokenizer(self.build_analyzer())
         if callable(self.analyzer):
@@ -582,9 +589,10 @@ class TextAnalysis(NgramSettings):
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings on which the n-grams of a text depend; functions by their names."""
-        names = [field.name for field in fields(TextAnalysis) if field.name not in NOT_ANALYSIS]
+        names = [one.name for one in fields(TextAnalysis) if one.name not in NOT_ANALYSIS]
         named = {name: _value_or_name(getattr(self, name)) for name in names}
-        return named | {"ngram_range": tuple(self.ngram_range), "stop_words": self.get_stop_words()}
+        own = {"ngram_range": tuple(self.ngram_range), "stop_words": self.get_stop_words()}
+        return named | own | {"fields": None if self.fields is None else tuple(self.fields)}
 
     def _check_analysis(self) -> tuple[int, int]:
         """Check the settings; return the smallest and largest number of tokens of the n-grams to count."""
@@ -594,6 +602,7 @@ class TextAnalysis(NgramSettings):
         accent_function(self.strip_accents)
         if not callable(self.analyzer):
             lookup(ANALYZERS, self.analyzer, "analyzer")
+        check_fields(self.fields)
         for name in ("preprocessor", "tokenizer"):
             value = getattr(self, name)
             if value is not None and not callable(value):

@@ -1,5 +1,6 @@
 """The n-grams that are features: learnt from texts or given by the user, and found in new texts."""
 
+import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -20,6 +21,7 @@ from dropglm.base.threads import PerThread, each, even_pieces, even_ranges
 from dropglm.text.ngrams import counting
 from dropglm.text.ngrams.analysis import PreparedTexts, TextAnalysis, check_texts
 from dropglm.text.ngrams.counting import NONE, NgramRows
+from dropglm.text.ngrams.fields import MARKS, divide_by_field, mark_of, readable, texts_of
 from dropglm.text.ngrams.merged_counts import (
     CountedNgrams,
     FrequentNgrams,
@@ -486,10 +488,23 @@ class NgramFeatures(TextAnalysis):
         """
         vocabulary = self._vocabulary()
         checks.fitted(self, "_tfidf")
-        threads = checks.threads(self.n_jobs)
-        matrix = self._find(self._chunks(X, threads), vocabulary, self._tfidf.factors.dtype)
-        self._tfidf.apply(matrix, threads)
+        chunks = self._chunks(X, checks.threads(self.n_jobs))
+        matrix = self._find(chunks, vocabulary, self._tfidf.factors.dtype)
+        self._weigh(matrix)
         return matrix
+
+    def _weigh(self, matrix: Any, counts: np.ndarray | None = None) -> None:
+        """Write the weighted values of counts, by default those of the matrix itself, into it."""
+        self._tfidf.apply(matrix, checks.threads(self.n_jobs), counts)
+        if self.fields is not None and self.norm is not None:
+            divide_by_field(matrix, self._field_of_columns, len(self.fields), counting.NORMS[self.norm])
+
+    @property
+    def _field_of_columns(self) -> np.ndarray:
+        """The number of the field of each n-gram."""
+        ngrams = self.ngrams_
+        marks = ngrams._letters[ngrams._ends[:-1]][ngrams._spelling[:, 0]]
+        return np.searchsorted(np.frombuffer(MARKS, np.uint8), marks)
 
     def _begin_fit(self) -> None:
         """Check the settings and warn of odd ones."""
@@ -524,6 +539,8 @@ class NgramFeatures(TextAnalysis):
         """Select features among the n-grams of all texts; return their numbers in the trie."""
         (shortest, _), selection = self._check_analysis(), self._selection()
         candidates = trie.frequent_ngrams(shortest, partial(selection.document_range, n_texts), n_texts)
+        if self.fields is not None:
+            candidates = candidates.within_fields()
         vocabulary, chosen = selection.select(candidates)
         self._set_vocabulary(vocabulary, n_texts)
         return candidates.numbers[chosen]
@@ -691,9 +708,13 @@ class NgramFeatures(TextAnalysis):
             return None
         known = self._known_if_new()
         powers = np.abs(X.data) ** counting.NORMS[self.norm]
-        sizes = type(X)((powers, X.indices, X.indptr), shape=X.shape) @ known.astype(X.dtype)
-        sizes = sizes ** (1.0 / counting.NORMS[self.norm])
-        return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+        powers = type(X)((powers, X.indices, X.indptr), shape=X.shape)
+        sizes, new = powers @ known.astype(X.dtype), np.ones(1, X.dtype)
+        if self.fields is not None:  # fields without known n-grams would be empty
+            own = known[:, None] & (self._field_of_columns[:, None] == np.arange(len(self.fields)))
+            new = (powers @ own.astype(X.dtype) > 0.0).mean(axis=1).astype(X.dtype)
+        sizes, new = (one ** (1.0 / counting.NORMS[self.norm]) for one in (sizes, new))
+        return np.divide(new, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
 
     def _known_if_new(self) -> np.ndarray:
         """Return which n-grams of a text of the fit would be in the vocabulary if the text were new."""
@@ -737,3 +758,20 @@ class NgramFeatures(TextAnalysis):
         known = self.ngrams_._word_set
         unknown = [token for token in dict.fromkeys(self.tokenize(text)) if token not in known]
         return row.indices, row.data, self.ngrams_.names(row.indices), unknown
+
+    def _as_texts(self, words: Sequence[str]) -> list[str]:
+        """Return texts of single words; marked words of fields become rows."""
+        if self.fields is None:
+            return list(words)
+        fields = self.fields
+        return [json.dumps({fields[MARKS.index(ord(word[0]))]: word[1:]}) for word in words]
+
+    def _readable(self, names: Iterable[str]) -> list[str]:
+        """Return the names of n-grams, with those of fields in place of marks."""
+        return [readable(name, self.fields) for name in names]
+
+    def _texts_by_mark(self, text: str) -> list[tuple[str, str]]:
+        """Return the texts of a row with the marks of their fields; without fields, the text itself."""
+        if self.fields is None:
+            return [("", text)]
+        return [(mark_of(k), one) for k, one in enumerate(texts_of([text], self.fields))]

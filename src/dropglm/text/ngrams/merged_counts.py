@@ -19,6 +19,7 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.threads import each
 from dropglm.core.maths.compile import kernel, kernel_helper
 from dropglm.text.ngrams.counting import KEY, NONE, PAIR, TEXTS, TIMES, NgramCounter
+from dropglm.text.ngrams.fields import within_one_field
 from dropglm.text.ngrams.tokens import decode_strings
 
 Counts = TypeVar("Counts")
@@ -51,6 +52,12 @@ class FrequentNgrams(NamedTuple):
     times: np.ndarray
     numbers: np.ndarray
     n_texts: int
+
+    def within_fields(self) -> Self:
+        """Return those whose tokens are all of the same field."""
+        kept = within_one_field(self.letters, self.ends[:-1], self.spelling)
+        own = {name: getattr(self, name)[kept] for name in ("spelling", "texts", "times", "numbers")}
+        return self._replace(**own)
 
 
 class NgramLevel(NamedTuple):

@@ -94,6 +94,9 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         Encoding of texts that are given as bytes.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
         What to do with bytes that are not valid in this encoding.
+    fields : sequence of str or None, default=None
+        If given, texts are JSON objects, and each of these names has n-grams of its own, of the strings that
+        the objects have under it. Rows are normalised field by field, so that each field has the same norm.
     binary : bool, default=True
         If True, the matrix has 1 for every n-gram that occurs in a text; if False, it has counts.
     use_idf : bool, default=False
@@ -190,7 +193,7 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
             One row per text.
         """
         counts = self._fit_counts(X)
-        self._tfidf.apply(counts, checks.threads(self.n_jobs))
+        self._weigh(counts)
         return counts
 
     def inverse_transform(self, X: Any) -> list[np.ndarray]:
@@ -325,7 +328,7 @@ class NgramVectorizer(NgramFeatures, TextTransformer):
         vectorizer._set_vocabulary(copy(self.ngrams_), self.n_texts_)
         values = np.empty_like(counts.data), counts.indices, counts.indptr
         matrix = type(counts)(values, shape=counts.shape)
-        vectorizer._tfidf.apply(matrix, checks.threads(self.n_jobs), counts.data)
+        vectorizer._weigh(matrix, counts.data)
         return vectorizer, matrix
 
 
