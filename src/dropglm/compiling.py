@@ -110,6 +110,24 @@ def fit_texts() -> None:
         loaded.explain(texts(1)[0])
 
 
+def fit_tables() -> None:
+    """Tune classifiers of tables with and without unlabelled rows."""
+    from dropglm import TableClassifier
+
+    def table(n: int) -> dict[str, list[Any]]:
+        return {
+            "text": texts(n),
+            "title": texts(n),
+            "number": list(range(n)),
+            "category": [str(k % 3) for k in range(n)],
+        }
+
+    for classes in (2, 3):
+        for unlabelled in (None, table(400)):
+            model = TableClassifier(n_jobs=2, text=["text", "title"])
+            model.fit(table(60), labels(60, classes), X_unlabeled=unlabelled).predict_proba(table(3))
+
+
 def learn_online() -> None:
     """Learn from matrices and from texts, row by row."""
     from dropglm import OnlineLogisticRegression, OnlineTextClassifier
@@ -222,6 +240,7 @@ JOBS: dict[str, Callable[[], None]] = {
     job.__name__: job
     for job in (
         fit_texts,
+        fit_tables,
         fit_matrices,
         search_matrices,
         learn_online,

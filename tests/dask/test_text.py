@@ -168,7 +168,7 @@ def test_matrices_are_those_of_all_texts():
     vectorizer = text.NgramVectorizer(ngram_range=(1, 2), use_idf=True, norm="l2")
     X = vectorizer.fit_transform(texts)
     rows = [
-        to_matrix(TextRows(k, part, None, None), vectorizer).X.toarray()
+        to_matrix(TextRows(k, part, None, None), (vectorizer, None)).X.toarray()
         for k, part in enumerate(cut(texts, 5))
     ]
     assert_array_equal(np.vstack(rows), X.toarray())

@@ -42,7 +42,7 @@ from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, predictor_
 from dropglm.search.held_out import FOLDS
 from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
 from dropglm.tables import class_names
-from dropglm.text.blocks_beside_ngrams import LATENT_L2_WEIGHTS, LatentPrior, with_embeddings
+from dropglm.text.blocks_beside_ngrams import LATENT_L2_WEIGHTS, LatentPrior, with_blocks
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.copies import copy_keys, first_copies
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings
@@ -533,7 +533,7 @@ class TextPool:
         E = check_embeddings(embeddings, len(self.texts))
         pool = copy(self)
         pool.scaling = Scaling.of(E)
-        pool.features = with_embeddings(self.features, pool.scaling(E))
+        pool.features = with_blocks(self.features, pool.scaling(E))
         return pool
 
     def _by_block(self, beta: np.ndarray) -> list[np.ndarray]:

@@ -324,6 +324,11 @@ class Combination(NamedTuple):
         fit = fitter.cross_fit(first, folds, calibrate=True, priors=COMBINED)
         return cls(fit.blend[: len(models)], o, o + fit(first, second))
 
+    @property
+    def by_row(self) -> list[np.ndarray]:
+        """The factors of rows of coefficients: one for all, or one per label."""
+        return [np.reshape(factor, (-1, 1)) for factor in self.factors]
+
     def intercept(self, intercepts: Sequence[np.ndarray]) -> np.ndarray:
         """Return that of the combination, given those of the models."""
         parts = [t * own for t, own in zip(self.factors, intercepts, strict=True)]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dropglm.text.ngrams.merged_counts import NgramCounts
     from dropglm.text.ngrams.vectorizer import NgramHasher, NgramVectorizer
     from dropglm.text.online_classifier import OnlineTextClassifier
+    from dropglm.text.table_classifier import TableClassifier
 
 __all__ = [
     "NgramCounts",
@@ -19,6 +20,7 @@ __all__ = [
     "NgramVectorizer",
     "OnlineTextClassifier",
     "Selective",
+    "TableClassifier",
     "TextClassifier",
     "TextModel",
     "Unlike",
@@ -37,6 +39,7 @@ __getattr__, __dir__ = lazy_names(
         "model": ("TextModel", "load_model", "save_model"),
         "ngrams.merged_counts": ("NgramCounts",),
         "online_classifier": ("OnlineTextClassifier",),
+        "table_classifier": ("TableClassifier",),
         "ngrams.vectorizer": ("NgramHasher", "NgramVectorizer"),
     },
 )

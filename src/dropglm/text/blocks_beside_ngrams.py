@@ -28,18 +28,17 @@ from scipy import sparse
 
 from dropglm.base.blocks import Blocks, PerBlock
 from dropglm.base.errors import InputError
+from dropglm.base.gpu_arrays import to_host
 from dropglm.base.threads import PIECE as ONE_PIECE
 from dropglm.base.threads import each
 from dropglm.core.latent import single_threaded_blas, singular_vectors, squared_norm
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.search import is_grid
+from dropglm.search.search import BY_BLOCK, is_grid
+from dropglm.text.columns import ColumnFeatures, ColumnHead
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling
 from dropglm.text.ngrams.counting import inverse_document_frequencies
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
-
-# The settings that have one value per block.
-BY_BLOCK = ("dropout", "noise_std", "l2_weights")
 
 
 def add_block_settings(
@@ -88,6 +87,20 @@ def without_last(value: Any, count: int = 1) -> Any:
         return value
     first = value.values[:-count]
     return first[0] if len(first) == 1 else PerBlock(*first)
+
+
+def split_last(
+    model: LogisticRegression, width: int, blocks: int = 1
+) -> tuple[LogisticRegression, np.ndarray]:
+    """Return a model without its last features, which are so many blocks, and the coefficients of these."""
+    settings = {name: without_last(getattr(model, name), blocks) for name in BY_BLOCK}
+    others = LogisticRegression(**model.get_params() | settings)
+    for name in ("classes_", "intercept_", "multi_class_", "n_iter_", "result_"):
+        setattr(others, name, getattr(model, name))
+    d = model.coef_.shape[1] - width
+    others.coef_ = np.ascontiguousarray(model.coef_[:, :d])
+    others.n_features_in_ = d
+    return others, to_host(model.coef_[:, d:])
 
 
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
@@ -295,15 +308,9 @@ class EmbeddingBlocks(NamedTuple):
 
     def split(self, model: LogisticRegression) -> tuple[LogisticRegression, EmbeddingHead]:
         """Return a model of the n-grams alone, and the head, from one that was fitted to both."""
-        width = self.fingerprint.dimension
-        coef = np.asarray(model.coef_[:, -width:] / self.scaling.by_column, np.float32)
-        settings = {name: without_last(getattr(model, name), self.encoders) for name in BY_BLOCK}
-        words = LogisticRegression(**model.get_params() | settings)
-        for name in ("classes_", "intercept_", "multi_class_", "n_iter_", "result_"):
-            setattr(words, name, getattr(model, name))
-        words.coef_ = np.ascontiguousarray(model.coef_[:, :-width])
-        words.n_features_in_ = words.coef_.shape[1]
-        return words, EmbeddingHead(self.fingerprint, self.scaling.mean, coef, self.embedder)
+        others, coef = split_last(model, self.fingerprint.dimension, self.encoders)
+        coef = np.asarray(coef / self.scaling.by_column, np.float32)
+        return others, EmbeddingHead(self.fingerprint, self.scaling.mean, coef, self.embedder)
 
     def unused(self, rows: int) -> EmbeddingHead:
         """Return a head of coefficients that are 0, for so many predictors."""
@@ -323,9 +330,58 @@ class EmbeddingBlocks(NamedTuple):
         }
 
 
-def with_embeddings(features: Any, scaled: Sequence[np.ndarray]) -> Any:
-    """Return the features with scaled embeddings as further blocks; features may have several blocks."""
-    return Blocks(*(features.blocks if isinstance(features, Blocks) else [features]), *scaled)
+# Values that a search chooses from for blocks of columns: dropout, and l2 weights relative to those of the
+# n-grams, of which inf leaves a block out.
+COLUMN_DROPOUT = (0.0, 0.5)
+COLUMN_L2_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01, inf)
+
+
+class ColumnBlocks(NamedTuple):
+    """The blocks of the columns of a table beside the n-grams: one of numbers, one of categories, or both."""
+
+    features: ColumnFeatures
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.features.sizes)
+
+    def set_values(
+        self, estimator: LogisticRegression | LogisticRegressionCV, like: dict[str, Any] | None = None
+    ) -> None:
+        """Give an estimator values for the blocks: those to choose from, or those of a search with other l2.
+
+        The penalty is then the same.
+        """
+        n = self.blocks
+        values: dict[str, Sequence[tuple[float, ...]]] = {"noise_std": [(0.0,) * n]}
+        if like is not None:
+            weights = like["l2_weights"].values[-n:]
+            values["dropout"] = [like["dropout"].values[-n:]]
+            values["l2_weights"] = [tuple(weight * like["l2"] / estimator.l2 for weight in weights)]
+        else:
+            most = len(COLUMN_L2_WEIGHTS) if isinstance(estimator, LogisticRegressionCV) else 1
+            values["dropout"] = list(product(COLUMN_DROPOUT[:most], repeat=n))
+            values["l2_weights"] = list(product(COLUMN_L2_WEIGHTS[:most], repeat=n))
+        add_block_settings(estimator, lambda name, _: values[name])
+
+    def summary(self, model: LogisticRegression) -> dict[str, Any]:
+        """Return what the summary says of columns, given a model of which they are the last blocks."""
+        dropout, weights = (getattr(model, name).values[-self.blocks :] for name in ("dropout", "l2_weights"))
+        return self.features.summary() | {
+            "dropout": [float(one) for one in dropout],
+            "l2_weight": [None if one == inf else float(one) for one in weights],
+        }
+
+    def split(self, model: LogisticRegression) -> tuple[LogisticRegression, ColumnHead]:
+        """Return a model of the other features, and the head, from one that was fitted to both."""
+        others, coef = split_last(model, self.features.starts[-1], self.blocks)
+        return others, ColumnHead(self.features, np.asarray(coef, np.float32))
+
+
+def with_blocks(features: Any, blocks: Sequence[Any]) -> Any:
+    """Return the features with others as further blocks; features may have several blocks already."""
+    return Blocks(*(features.blocks if isinstance(features, Blocks) else [features]), *blocks)
 
 
 def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, widths: Sequence[int]) -> None:

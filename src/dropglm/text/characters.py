@@ -7,7 +7,7 @@ of, so that it remains a sum over words.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate
@@ -23,7 +23,7 @@ from dropglm.text.ngrams.features import NgramFeatures
 # vectorizer, to which models are exported, cannot do that.
 SHARED = (
     *("max_df", "lowercase", "strip_accents", "n_jobs", "verbose"),
-    *("binary", "use_idf", "sublinear_tf", "norm", "idf_power"),
+    *("binary", "use_idf", "sublinear_tf", "norm", "idf_power", "fields"),
 )
 FIXED: dict[str, Any] = {"analyzer": "char_wb", "min_df": 2, "strip_html": False}
 # Characters of all texts beyond which the others are left out: unlabelled ones first; if the labelled ones
@@ -97,8 +97,14 @@ class CharacterHead:
         vectorizer = copy(self.vectorizer)
         vectorizer.n_jobs, vectorizer.verbose, ngrams = n_jobs, 0, vectorizer.ngrams_
         typical = ngrams.mean_values if len(ngrams.mean_values) else np.ones(1)
-        counts = vectorizer._find([list(words)], ngrams, np.dtype(np.float32))
+        counts = vectorizer._find([vectorizer._as_texts(words)], ngrams, np.dtype(np.float32))
         return np.asarray(counts @ (self.coef * typical).T, np.float64).T
+
+    @staticmethod
+    def tokenizer_of(words: Any) -> Callable[[str], list[str]]:
+        """Return what splits a text, or a text of a row, into words, given the vectorizer of these."""
+        tokenize: Callable[[str], list[str]] = words._text_tokenizer().words
+        return tokenize
 
     def by_word(self, text: str, tokenize: Any) -> dict[str, np.ndarray]:
         """Return what the characters of each word of a text add to the predictors; arrays of shape (K,).
@@ -109,18 +115,22 @@ class CharacterHead:
         row = self.vectorizer.transform([text])
         names = self.vectorizer.ngrams_.names(row.indices)
         weights = dict(zip(names, (self.coef[:, row.indices] * row.data).T, strict=True))
-        words = self.vectorizer.build_preprocessor()(text).split()
-        spans = [list(_spans(word, self.vectorizer.ngram_range)) for word in words]
-        times = Counter(ngram for found in spans for ngram, _, _ in found if ngram in weights)
         shares: dict[str, np.ndarray] = {}
-        for word, found in zip(words, spans, strict=True):
-            owners = _owners(word, tokenize(word))
-            for ngram, start, stop in found:
-                if ngram in weights:
-                    places = owners[start:stop]
-                    for owner, count in Counter(places).items():
-                        share = weights[ngram] * (count / (len(places) * times[ngram]))
-                        shares[owner] = shares[owner] + share if owner in shares else share
+        for mark, own in self.vectorizer._texts_by_mark(text):
+            words = self.vectorizer.build_preprocessor()(own).split()
+            spans = [
+                [(mark + ngram, *span) for ngram, *span in _spans(word, self.vectorizer.ngram_range)]
+                for word in words
+            ]
+            times = Counter(ngram for found in spans for ngram, _, _ in found if ngram in weights)
+            for word, found in zip(words, spans, strict=True):
+                owners = [mark + owner for owner in _owners(word, tokenize(word))]
+                for ngram, start, stop in found:
+                    if ngram in weights:
+                        places = owners[start:stop]
+                        for owner, count in Counter(places).items():
+                            share = weights[ngram] * (count / (len(places) * times[ngram]))
+                            shares[owner] = shares[owner] + share if owner in shares else share
         return shares
 
     def to_state(self) -> dict[str, Any]:

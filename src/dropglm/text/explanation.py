@@ -14,10 +14,12 @@ from dropglm.base.registry import lookup
 from dropglm.core.families import Logistic
 from dropglm.core.predictions import MULTILABEL, LogisticPredictions
 from dropglm.text.encoders import BESIDE, is_named
+from dropglm.text.ngrams.fields import readable
 from dropglm.text.ngrams.tokens import as_written
 
 if TYPE_CHECKING:
     from dropglm.text.characters import CharacterHead
+    from dropglm.text.columns import ColumnHead
     from dropglm.text.embeddings import EmbeddingHead
     from dropglm.text.ngrams.features import NgramFeatures
     from dropglm.text.ngrams.hashed import HashedFeatures
@@ -188,6 +190,17 @@ class Contribution(NamedTuple):
     weights: list[float]
 
 
+class ColumnContribution(Contribution):
+    """The contribution of a column that is no text; the name is that of the column with its value."""
+
+    __slots__ = ()
+
+
+def has_only_words(entry: Contribution) -> bool:
+    """Return whether a contribution is not one of punctuation."""
+    return isinstance(entry, ColumnContribution) or only_words(entry.ngram)
+
+
 class EmbeddingContribution(NamedTuple):
     """The contribution of the embedding of a text; ``weight`` and ``weights`` as in ``Contribution``.
 
@@ -299,17 +312,17 @@ class Explanation:
     @property
     def supporting(self) -> list[Contribution]:
         """The n-grams of words that favour ``label``, the largest contribution first."""
-        return [entry for entry in self.contributions if entry.weight > 0 and only_words(entry.ngram)]
+        return [entry for entry in self.contributions if entry.weight > 0 and has_only_words(entry)]
 
     @property
     def opposing(self) -> list[Contribution]:
         """The n-grams of words that favour ``against`` or oppose ``label``, the largest first."""
-        return [entry for entry in self.contributions if entry.weight < 0 and only_words(entry.ngram)]
+        return [entry for entry in self.contributions if entry.weight < 0 and has_only_words(entry)]
 
     @property
     def punctuation(self) -> list[Contribution]:
         """The n-grams with punctuation, those with the largest absolute weight first."""
-        return [entry for entry in self.contributions if not only_words(entry.ngram)]
+        return [entry for entry in self.contributions if not has_only_words(entry)]
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -429,6 +442,7 @@ def explain_text(
     characters: "CharacterHead | None" = None,
     head: "EmbeddingHead | None" = None,
     label: Any = None,
+    columns: "ColumnHead | None" = None,
 ) -> Explanation:
     """Explain the prediction for one text.
 
@@ -446,17 +460,25 @@ def explain_text(
         The model's coefficients of the embedding, the last of the features.
     label : object, optional
         The class to explain, or its name; by default the most probable one.
+    columns : ColumnHead, optional
+        The model's coefficients of the columns beside the texts.
     """
-    columns, values, names, unknown = vectorizer._describe(text)
-    coef, intercept = model._coefficients_at(columns) * values, np.atleast_1d(model.intercept_)[:, None]
+    places, values, names, unknown = vectorizer._describe(text)
+    coef, intercept = model._coefficients_at(places) * values, np.atleast_1d(model.intercept_)[:, None]
     if characters is not None:
-        by_word = characters.by_word(text, vectorizer.tokenize)
+        by_word = characters.by_word(text, characters.tokenizer_of(vectorizer))
         unknown = [word for word in unknown if word not in by_word]
         more = [word for word in by_word if word not in names]
         coef = np.hstack([coef, np.zeros((len(coef), len(more)))])
         names, values = [*names, *more], np.append(values, np.zeros(len(more)))
         for word, own in by_word.items():
             coef[:, names.index(word)] += own
+    fields = getattr(vectorizer, "fields", None)  # of hashed n-grams there are none
+    names, unknown = ([as_written(readable(one, fields)) for one in own] for own in (names, unknown))
+    n_words = len(names)
+    if columns is not None:
+        shown, own = columns.contributions(text)
+        names, values, coef = [*names, *shown], np.append(values, np.ones(len(shown))), np.hstack([coef, own])
     predictors = np.atleast_2d(model.decision_function(row)).T
     by_class, base, scores = (
         np.array(list(weights_by_class(weights, model.multi_class_)))
@@ -472,7 +494,9 @@ def explain_text(
     weights = weights_between(coef, first, second)
     order = np.argsort(-np.abs(weights), kind="stable").tolist()
     contributions = [
-        Contribution(as_written(names[j]), float(weights[j]), float(values[j]), by_class[:, j].tolist())
+        (Contribution if j < n_words else ColumnContribution)(
+            names[j], float(weights[j]), float(values[j]), by_class[:, j].tolist()
+        )
         for j in order
     ]
     embedding = None

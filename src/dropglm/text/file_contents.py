@@ -217,6 +217,15 @@ SUMMARY = Record(
         "several_labels": Record(
             {"texts": whole(), "without": whole(), "micro_f1": none_or(number(0.0, 1.0))}, or_none=True
         ),
+        "columns": Record(
+            {
+                **dict.fromkeys(("numeric", "dates", "rare", "blocks"), several(TEXT)),
+                **dict.fromkeys(("missing", "categories"), COUNTS),
+                "dropout": several(number(0.0, 1.0)),
+                "l2_weight": several(none_or(number(0.0))),
+            },
+            or_none=True,
+        ),
         "second_hand": Record(
             {
                 "sources": several(TEXT),
@@ -228,7 +237,7 @@ SUMMARY = Record(
             or_none=True,
         ),
     },
-    optional=("characters", "copies", "contradictory", "several_labels", "second_hand"),
+    optional=("characters", "copies", "contradictory", "several_labels", "second_hand", "columns"),
 )
 VOCABULARY = Record(
     {
@@ -255,6 +264,19 @@ CHARACTERS = Record(
         "ngram_range": several(whole(1, MAX_NGRAM), 2, 2),
         "n_texts": whole(),
         "vocabulary": VOCABULARY,
+        "coef": array(FLOATS, 2),
+    },
+    or_none=True,
+)
+# The columns of tables that a model takes, and the features of those that are no texts
+TABLE = Record(dict.fromkeys(("text", "numeric", "categorical"), several(TEXT)), or_none=True)
+COLUMN_FEATURES = Record(
+    {
+        **dict.fromkeys(("grids", "shares"), array("float64", 1, -HUGE, HUGE)),
+        "lengths": array("int64", 1, 0),
+        "names": several(several(TEXT)),
+        **dict.fromkeys(("dates", "rare", "missing"), several(FLAG)),
+        "sizes": several(number(0.0), 0, 2),
         "coef": array(FLOATS, 2),
     },
     or_none=True,
@@ -286,11 +308,13 @@ TEXT_CLASSIFIER = Record(
         "vocabulary": VOCABULARY,
         "characters": CHARACTERS,
         "embedding": EMBEDDING,
+        "table": TABLE,
+        "column_features": COLUMN_FEATURES,
         "columns": COLUMNS,
         "evidence": EVIDENCE,
         "typical": TYPICAL,
     },
-    optional=("characters", "embedding", "thresholds", "evidence", "typical"),
+    optional=("characters", "embedding", "thresholds", "evidence", "typical", "table", "column_features"),
 )
 ONLINE_TEXT_CLASSIFIER = Record(
     {

@@ -19,6 +19,7 @@ from dropglm.base.model_files import Record
 from dropglm.base.registry import quoted
 from dropglm.core.predictions import MULTILABEL, FittedLogistic, LogisticPredictions
 from dropglm.text.characters import CharacterHead
+from dropglm.text.columns import ColumnHead, Columns, plain_texts
 from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, refuse_embeddings
 from dropglm.text.encoders import is_named
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
@@ -93,6 +94,12 @@ class Summary:
         each source agrees ("agreement"; None if there is no such text), whether its answers say anything
         about the classes ("used"), and the mean score of the texts with a label by hand when they were held
         out, with and without the second-hand labels ("score", "score_without").
+    columns : dict or None
+        None if there are no columns beside texts. Otherwise the names of those of numbers and of those that
+        are dates ("numeric", "dates"), the number of categories of each other column ("categories"), the
+        columns in which rare ones share a feature ("rare"), how many rows have no value ("missing"), the
+        blocks of features ("blocks"), and the dropout and the l2 weight that were chosen for each of them
+        ("dropout", "l2_weight"; None if it is left out).
     """
 
     texts: dict[str, int]
@@ -109,6 +116,7 @@ class Summary:
     contradictory: int = 0
     several_labels: dict[str, Any] | None = None
     second_hand: dict[str, Any] | None = None
+    columns: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -134,6 +142,8 @@ class Summary:
         if self.second_hand:
             lines.append(("second-hand", second_hand_line(self.second_hand)))
         lines.append(("n-grams", self.ngrams_line()))
+        if self.columns:
+            lines.append(("columns", columns_line(self.columns)))
         if self.embedding:
             lines.append(("embeddings", _embedding_line(self.embedding)))
         status = "converged" if self.converged else "NOT converged"
@@ -185,6 +195,23 @@ def blend_lines(settings: dict[str, Any]) -> list[tuple[str, str]]:
     if characters is not None:
         line += f" + {characters:g} × characters"
     return [("blend", line)]
+
+
+def columns_line(columns: dict[str, Any]) -> str:
+    """Return the line of the printed summary about the columns beside the texts."""
+    sizes, dates = columns["categories"], columns["dates"]
+    kinds = [
+        *(f"{name} (date)" if name in dates else name for name in columns["numeric"]),
+        *(f"{name} ({size:,} {'category' if size == 1 else 'categories'})" for name, size in sizes.items()),
+    ]
+    missing = [f"{name} {count:,}" for name, count in columns["missing"].items()]
+    parts = [", ".join(kinds), *([f"missing: {', '.join(missing)}"] if missing else [])]
+    for name, dropout, weight in zip(
+        columns["blocks"], columns["dropout"], columns["l2_weight"], strict=True
+    ):
+        chosen = "left out" if weight is None else f"dropout {dropout:g}, l2 weight {weight:g}"
+        parts.append(f"{name}: {chosen}")
+    return "; ".join(parts)
 
 
 def _embedding_line(embedding: dict[str, Any]) -> str:
@@ -325,13 +352,13 @@ class AnyTextModel:
         classes: np.ndarray = self._fitted_model().model.classes_
         return classes
 
-    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+    def predict(self, X: Iterable[Any], embeddings: Any = None) -> np.ndarray:
         """Predict the most probable class of each text.
 
         Parameters
         ----------
         X : iterable of str
-            Texts.
+            Texts; for a ``TableClassifier``, a table or rows.
         embeddings : array-like of shape (n, k), default=None
             Embeddings of the texts, if the model was trained with embeddings; None means those of its
             embedder.
@@ -357,13 +384,13 @@ class AnyTextModel:
         chosen: np.ndarray | None = model.thresholds_
         return np.full(len(model.classes_), 0.5) if chosen is None else chosen
 
-    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+    def predict_proba(self, X: Iterable[Any], embeddings: Any = None) -> np.ndarray:
         """Predict the probability of each class.
 
         Parameters
         ----------
         X : iterable of str
-            Texts.
+            Texts; for a ``TableClassifier``, a table or rows.
         embeddings : array-like of shape (n, k), default=None
             As in ``predict``.
 
@@ -375,13 +402,13 @@ class AnyTextModel:
         model, features = self._fitted_model()._model_and_features(X, embeddings)
         return model.predict_proba(features)
 
-    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+    def predict_log_proba(self, X: Iterable[Any], embeddings: Any = None) -> np.ndarray:
         """Predict the logarithm of the probability of each class.
 
         Parameters
         ----------
         X : iterable of str
-            Texts.
+            Texts; for a ``TableClassifier``, a table or rows.
         embeddings : array-like of shape (n, k), default=None
             As in ``predict``.
 
@@ -393,13 +420,13 @@ class AnyTextModel:
         model, features = self._fitted_model()._model_and_features(X, embeddings)
         return model.predict_log_proba(features)
 
-    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+    def decision_function(self, X: Iterable[Any], embeddings: Any = None) -> np.ndarray:
         """Compute the linear predictor of each text.
 
         Parameters
         ----------
         X : iterable of str
-            Texts.
+            Texts; for a ``TableClassifier``, a table or rows.
         embeddings : array-like of shape (n, k), default=None
             As in ``predict``.
 
@@ -416,7 +443,7 @@ class AnyTextModel:
         """Predictions for texts that were held out, on which guarantees rest; None if there are none."""
         return self._fitted_model().evidence
 
-    def calibrate_on(self, X: Iterable[str], y: Any, embeddings: Any = None, kind: str = "guarantee") -> Self:
+    def calibrate_on(self, X: Iterable[Any], y: Any, embeddings: Any = None, kind: str = "guarantee") -> Self:
         """Let guarantees rest on texts with labels that nothing of the model has seen.
 
         They take the place of the texts that cross-validation held out, on which guarantees are estimates.
@@ -537,7 +564,7 @@ class AnyTextModel:
         """
         return replace(self._needed_evidence().selective(max_error, confidence), model=self)
 
-    def predict_sets(self, X: Iterable[str], coverage: float = 0.9, embeddings: Any = None) -> np.ndarray:
+    def predict_sets(self, X: Iterable[Any], coverage: float = 0.9, embeddings: Any = None) -> np.ndarray:
         """Predict, for each text, labels that contain the right one with a given probability.
 
         By split conformal prediction: a label is in the set if its probability is at least that of the right
@@ -567,7 +594,7 @@ class AnyTextModel:
         found[:] = [tuple(labels[k] for k in own) for own in sets]
         return found
 
-    def compare_with_training(self, X: Iterable[str]) -> Unlike | None:
+    def compare_with_training(self, X: Iterable[Any]) -> Unlike | None:
         """Compare texts with those that the model was trained on.
 
         Parameters
@@ -583,7 +610,7 @@ class AnyTextModel:
             not know: it is not one of words, or was trained on few texts, on Dask or from a stream.
         """
         fitted = self._fitted_model()
-        found = None if fitted.typical is None else fitted.vectorizer._typicality(X)
+        found = None if fitted.typical is None else fitted.vectorizer._typicality(fitted._texts(X))
         return None if fitted.typical is None or found is None else fitted.typical.compare(found)
 
     def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
@@ -608,13 +635,13 @@ class AnyTextModel:
         """
         return self._fitted_model()._top_features(k)
 
-    def explain(self, text: str, embedding: Any = None, *, label: Any = None) -> Explanation:
+    def explain(self, text: Any, embedding: Any = None, *, label: Any = None) -> Explanation:
         """Explain the prediction for one text.
 
         Parameters
         ----------
         text : str
-            The text.
+            The text; for a ``TableClassifier``, a mapping of columns to values.
         embedding : array-like of shape (k,), default=None
             The embedding of the text, if the model was trained with embeddings; None means that of its
             embedder.
@@ -631,8 +658,10 @@ class AnyTextModel:
         """
         fitted = self._fitted_model()
         given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
-        model, row = fitted._model_and_features([text], given)
-        return explain_text(fitted.vectorizer, model, text, row, fitted.characters, fitted.head, label)
+        texts = fitted._texts([text])
+        model, row = fitted._model_and_features(texts, given)
+        heads = fitted.characters, fitted.head, label, fitted.columns
+        return explain_text(fitted.vectorizer, model, texts[0], row, *heads)
 
 
 @dataclass(eq=False, repr=False)
@@ -657,6 +686,10 @@ class FittedTextModel(AnyTextModel):
         Predictions for texts that were held out, on which guarantees rest.
     typical : Typical or None
         What training texts look like when they are new.
+    columns : ColumnHead or None
+        The coefficients of columns beside the texts, if there are any.
+    table : Columns or None
+        The columns of the tables that the model takes; None if it takes texts.
 
     Attributes
     ----------
@@ -683,6 +716,8 @@ class FittedTextModel(AnyTextModel):
     characters: CharacterHead | None = None
     evidence: Evidence | None = None
     typical: Typical | None = None
+    columns: ColumnHead | None = None
+    table: Columns | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     text_column_: str | None = None
     label_column_: str | None = None
@@ -700,6 +735,11 @@ class FittedTextModel(AnyTextModel):
         return self.summary
 
     @property
+    def row_of(self) -> Columns | None:
+        """The columns of the rows that the model takes; None if it takes texts."""
+        return None if self.table is None or self.table.are_plain_texts else self.table
+
+    @property
     def needs_embeddings(self) -> bool:
         """Whether predictions need given embeddings: the model uses embeddings, and has no embedder."""
         return self.head is not None and self.head.is_used and self.embedder is None
@@ -708,17 +748,23 @@ class FittedTextModel(AnyTextModel):
         """Return the linear model and the features of the texts, with characters and embeddings if used."""
         if self.head is None:
             refuse_embeddings(embeddings)
-        heads: list[Any] = [head for head in (self.characters, self.head) if head is not None]
+        heads: list[Any] = [one for one in (self.characters, self.columns, self.head) if one is not None]
         if not heads:
-            return self.model, self._features(X)
-        texts = check_texts(X)
+            return self.model, self._features(X if self.table is None else self._texts(X))
+        texts = self._texts(X)
         features = [self._features(texts)]
         if self.characters is not None:
             features.append(self.characters.features(texts, self.n_jobs))
+        if self.columns is not None:
+            features.append(self.columns.features(texts))
         if self.head is not None:
-            shown = bool(self.verbose)
-            features.append(self.head.embeddings(texts, embeddings, self.embedder, shown=shown))
+            shown, plain = bool(self.verbose), plain_texts(self.table, texts)
+            features.append(self.head.embeddings(plain, embeddings, self.embedder, shown=shown))
         return ModelWithHeads(self.model, heads), tuple(features)
+
+    def _texts(self, X: Any) -> list[str]:
+        """Return texts as a list, after checking them; rows of a table as strings."""
+        return check_texts(X) if self.table is None else self.table.rows(X)
 
     def _features(self, X: Iterable[str]) -> Any:
         """Return the feature matrix of the texts."""
@@ -742,7 +788,11 @@ class FittedTextModel(AnyTextModel):
         # deviation of a feature that is v in these texts and 0 in all others.
         share = np.clip(ngrams.document_counts / self.vectorizer.n_texts_, 0.0, 1.0)
         model = self.model if self.characters is None else self._with_characters_of_words(typical)
-        return top_ngrams(ngrams.names, model, typical, typical * np.sqrt(share * (1.0 - share)), k)
+
+        def names(columns: np.ndarray) -> list[str]:
+            return self.vectorizer._readable(ngrams.names(columns))
+
+        return top_ngrams(names, model, typical, typical * np.sqrt(share * (1.0 - share)), k)
 
     def _with_characters_of_words(self, typical: np.ndarray) -> LogisticPredictions:
         """Return the model, with what the characters of single words typically add in their coefficients."""
@@ -794,6 +844,8 @@ class FittedTextModel(AnyTextModel):
             "typical": None if self.typical is None else self.typical.to_state(),
             "embedding": None if self.head is None else self.head.to_state(),
             "characters": None if self.characters is None else self.characters.to_state(),
+            "table": None if self.table is None else self.table.to_state(),
+            "column_features": None if self.columns is None else self.columns.to_state(),
         }
 
     def _columns(self) -> dict[str, str | None]:
@@ -808,6 +860,8 @@ class FittedTextModel(AnyTextModel):
         settings = state["settings"]
         shared = {name: settings[name] for name in (*FEATURES, *SELECTION)}
         shared["ngram_weight"] = state["ngram_weight"]
+        table = None if state.get("table") is None else Columns.from_state(state["table"])
+        shared["fields"] = None if table is None or table.are_plain_texts else table.text
         vectorizer = NgramFeatures._from_state(shared, state["vocabulary"], state["n_texts"])
         classes, coef, intercept = state["classes"], state["coef"], state["intercept"]
         multilabel, thresholds = state["multi_class"] == MULTILABEL, state.get("thresholds")
@@ -823,6 +877,11 @@ class FittedTextModel(AnyTextModel):
         embedding, characters = state.get("embedding"), state.get("characters")
         fitted = cls(vectorizer, model, None, Summary(**state["summary"]), settings=settings)
         fitted.head = None if embedding is None else EmbeddingHead.from_state(embedding, rows)
+        fitted.table, columns = table, state.get("column_features")
+        if (columns is not None) != bool(table and table.others):
+            raise InputError("the columns of the table do not match their coefficients")
+        if table is not None and columns is not None:
+            fitted.columns = ColumnHead.from_state(columns, table, rows)
         if characters is not None:
             fitted.characters = CharacterHead.from_state(characters, vectorizer, rows)
         if state.get("evidence") is not None:
@@ -835,6 +894,15 @@ class FittedTextModel(AnyTextModel):
         self.text_column_, self.label_column_ = state["columns"]["text"], state["columns"]["label"]
         self.label_separator_ = state["columns"].get("separator")
         return self
+
+
+def refuse_columns(model: FittedTextModel, target: str) -> None:
+    """Raise an error if a model takes several columns, for which there is no export to this target."""
+    if model.row_of is not None:
+        raise InputError(
+            f"The model takes the columns {quoted(model.row_of.names)}, but {target} takes texts; use "
+            "dropglm serve, or train a model on a single column of texts."
+        )
 
 
 def load_fitted_model(

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from dropglm.base import checks
 from dropglm.base.errors import InputTypeError
+from dropglm.text.columns import Columns
 from dropglm.text.file_contents import MODELS
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel, load_fitted_model
 from dropglm.text.ngrams.vectorizer import TextEstimator
@@ -57,6 +58,7 @@ class TextModel(ClassifierMixin, TextEstimator, AnyTextModel, ABC):
     n_jobs: int | None
     verbose: int
     embedder: Any = None
+    _columns: Columns | None = None  # of a TableClassifier
     text_column_: str | None = None
     label_column_: str | None = None
     label_separator_: str | None = None
@@ -261,7 +263,8 @@ def load_model(path: str | PathLike[str], embedder: Any = None, *, trust: bool =
     array(['good'], dtype='<U4')
     """
     fitted = load_fitted_model(path, embedder, trust=trust)
-    kind: type[TextModel] = getattr(import_module("dropglm.text"), fitted.kind)
+    name = fitted.kind if fitted.table is None else "TableClassifier"
+    kind: type[TextModel] = getattr(import_module("dropglm.text"), name)
     return kind._with_columns_of(fitted)
 
 

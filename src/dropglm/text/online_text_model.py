@@ -131,6 +131,8 @@ class OnlineTextModel(FittedTextModel):
                 "with characters=None.",
                 "characters",
             )
+        if fitted.row_of is not None:
+            raise InputError("The classifier takes several columns; an online model takes texts.")
         model._start_from(fitted.model)
         return cls(fitted.vectorizer, model, counts=np.zeros(len(fitted.classes_), np.int64))
 

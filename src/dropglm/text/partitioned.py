@@ -6,6 +6,7 @@ Only sums and short matrices reach the client: the latent features come from pro
 matrices with thin ones.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from operator import add
@@ -28,13 +29,15 @@ from dropglm.places.partitions.rows import RowsInPartitions
 from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
 from dropglm.text.blocks_beside_ngrams import (
+    ColumnBlocks,
     EmbeddingBlocks,
     LatentColumns,
     LatentPrior,
     scaled,
-    with_embeddings,
+    with_blocks,
 )
 from dropglm.text.characters import within_budget
+from dropglm.text.columns import ColumnFeatures, Columns, count_values, counts_by_column, plain_texts
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.encoders import encoder_of
@@ -47,6 +50,7 @@ from dropglm.text.training import (
     TrainingTexts,
     character_vectorizer_of,
     check_text_settings,
+    column_names_of,
     draws_folds,
     last_blocks,
     vectorizer_of,
@@ -63,6 +67,7 @@ class TextRows(NamedTuple):
     embeddings: np.ndarray | None = None
     groups: np.ndarray | None = None
     kept: np.ndarray | None = None  # which texts have the labels y; None for all of them
+    columns: list[Any] | None = None  # blocks of features of the columns beside the texts
 
     @property
     def labeled(self) -> bool:
@@ -86,6 +91,7 @@ class TextCounts(NamedTuple):
     sizes: tuple[int, ...]  # number of texts of each partition
     characters: tuple[int, ...]  # number of characters of each partition
     embedded: int  # number of partitions whose embeddings were given
+    values: Counter[tuple[str, Any]]  # of the columns beside the texts
 
     def __add__(self, other: Any) -> "TextCounts":
         return TextCounts(*map(add, tuple(self), tuple(other)))
@@ -137,8 +143,9 @@ class TextsInPartitions(TrainingTexts):
         self._settings = {"n_jobs": classifier.n_jobs, "verbose": classifier.verbose}
         shown = bool(classifier.verbose)
         with Progress(f"Counting the n-grams of {len(self._texts):,} partitions", is_stage=True, shown=shown):
-            total: TextCounts = engine.total(count, self._texts, self._counter, add)
-        self._ngrams, known, self._sizes, self._characters, embedded = total
+            names = column_names_of(classifier)
+            total: TextCounts = engine.total(count, self._texts, (self._counter, names), add)
+        self._ngrams, known, self._sizes, self._characters, embedded, values = total
         if not known:
             raise InputError("No partition has a text with a label.")
         labels = RowLabels.of(
@@ -148,13 +155,19 @@ class TextsInPartitions(TrainingTexts):
         self.class_counts = labels.counts()
         self.groups = _groups_of(known, labels, join_copies=draws_folds(classifier))
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
+        self.columns = None
+        if names:
+            features = ColumnFeatures.of(classifier._columns, counts_by_column(values, names))
+            squares = engine.total(column_block_squares, self._texts, features, add)
+            self.columns = ColumnBlocks(features.with_sizes(squares, sum(self._sizes)))
         some = embedded or classifier.embedder is not None
         self.embeddings = self._embed(classifier.embedder, bool(embedded), shown) if some else None
 
     def _embed(self, embedder: Any, given: bool, shown: bool) -> EmbeddingBlocks:
         """Let the partitions embed their texts, unless embeddings were given; return how they are scaled."""
         with Progress("Embedding the texts of all partitions", is_stage=True, shown=shown):
-            self._texts = self.engine.keep(embed_texts, self._texts, None if given else embedder)
+            how = None if given else embedder, self._classifier._columns
+            self._texts = self.engine.keep(embed_texts, self._texts, how)
             n, total = self.engine.total(embedding_sums, self._texts, None, add_embedding_sums)
         mean = total / n
         squares = self.engine.total(squared_distances, self._texts, mean, add)
@@ -195,7 +208,8 @@ class TextsInPartitions(TrainingTexts):
         """Return a fitted vectorizer, and partitions with the matrices of their texts."""
         shown = bool(self._settings["verbose"])
         with Progress(f"Vectorizing {len(texts):,} partitions", is_stage=True, shown=shown):
-            matrices = self.engine.keep(to_matrix, texts, vectorizer)
+            features = None if self.columns is None else self.columns.features
+            matrices = self.engine.keep(to_matrix, texts, (vectorizer, features))
             totals = self.engine.total(value_totals, matrices, None, add_sums)
         if last:
             texts.clear()
@@ -247,7 +261,9 @@ class TextsInPartitions(TrainingTexts):
                 f"All rows of class {min(missing)} have a sample_weight of 0; remove these rows."
             )
         rows.held_out_scale = self._held_out_scale
-        rows.unscaled = last_blocks(rows, None if scaling is None else scaling.widths)
+        beside = 0 if self.columns is None else self.columns.blocks
+        beside += 0 if scaling is None else len(scaling.widths)
+        rows.unscaled = last_blocks(rows, beside)
         return rows
 
 
@@ -316,13 +332,21 @@ class Embedded(NamedTuple):
     embeddings: Any
 
 
-def count(part: TextRows, vectorizer: NgramVectorizer) -> TextCounts:
-    """Return what a partition contains."""
-    known = []
+def count(part: TextRows, how: tuple[NgramVectorizer, tuple[str, ...]]) -> TextCounts:
+    """Return what a partition contains, given the names of the columns beside the texts as well."""
+    (vectorizer, names), known = how, []
     if part.y is not None and len(part.y):
         known = [LabeledTexts(copy_keys(part.X, vectorizer.build_preprocessor()), part.y, part.groups)]
     sizes, characters = (len(part.X),), (sum(map(len, part.X)),)
-    return TextCounts(vectorizer.count(part.X), known, sizes, characters, int(part.embeddings is not None))
+    with naming(partition_name(part.number, labeled=part.labeled)):
+        values: Counter[tuple[str, Any]] = count_values(part.X, names) if names else Counter()
+    embedded = int(part.embeddings is not None)
+    return TextCounts(vectorizer.count(part.X), known, sizes, characters, embedded, values)
+
+
+def column_block_squares(part: TextRows, features: ColumnFeatures) -> np.ndarray:
+    """Return the sums of the squares of the features of a partition's columns, by block."""
+    return features.squares(features(part.X))
 
 
 def count_ngrams(part: TextRows, vectorizer: NgramVectorizer) -> NgramCounts:
@@ -330,14 +354,15 @@ def count_ngrams(part: TextRows, vectorizer: NgramVectorizer) -> NgramCounts:
     return vectorizer.count(part.X)
 
 
-def embed_texts(part: TextRows, embedder: Any) -> TextRows:
+def embed_texts(part: TextRows, how: tuple[Any, Columns | None]) -> TextRows:
     """Return a partition with embeddings; without an embedder they must have been given for all texts."""
+    embedder, columns = how
     if part.embeddings is not None or not part.X:
         return part
     with naming(partition_name(part.number, labeled=part.labeled)):
         if embedder is None:
             raise InputError("has texts without embeddings, but others have them.")
-        return part._replace(embeddings=embed(embedder, part.X, shown=False))
+        return part._replace(embeddings=embed(embedder, plain_texts(columns, part.X), shown=False))
 
 
 def embedding_sums(part: TextRows, _: None) -> tuple[int, Any]:
@@ -364,9 +389,11 @@ def squared_distances(part: TextRows, mean: np.ndarray) -> np.ndarray:
     return np.square(part.embeddings - mean).sum(axis=0)
 
 
-def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
-    """Return a partition with the matrix of its texts."""
-    return part._replace(X=vectorizer.transform(part.X))
+def to_matrix(part: TextRows, how: tuple[NgramVectorizer, ColumnFeatures | None]) -> TextRows:
+    """Return a partition with the matrix of its texts, and the features of its columns if there are any."""
+    vectorizer, features = how
+    columns = None if features is None else features.blocks(features(part.X))
+    return part._replace(X=vectorizer.transform(part.X), columns=columns)
 
 
 def held_out_scales(part: TextRows, vectorizer: NgramVectorizer) -> list[np.ndarray | None]:
@@ -479,9 +506,12 @@ def add_latent(part: TextRows, latent: tuple[LatentColumns, list[Any]]) -> TextR
 
 
 def to_rows(grouped: list[Any], scaling: Scaling | None) -> Rows:
-    """Return a partition and its groups as rows of features, with scaled embeddings as the last blocks."""
+    """Return a partition and its groups as rows of features; columns and embeddings are the last blocks."""
     part, groups = grouped
     X, E = part.X, part.embeddings
+    beside = [*(part.columns or [])]
     if scaling is not None:
-        X = with_embeddings(X, scaling(np.empty((0, len(scaling.mean)), np.float32) if E is None else E))
+        beside += scaling(np.empty((0, len(scaling.mean)), np.float32) if E is None else E)
+    if beside:
+        X = with_blocks(X, beside)
     return Rows(part.number, X, part.y, part.weights, labeled=part.labeled, groups=groups)

@@ -34,6 +34,7 @@ from dropglm.base.errors import InputError
 from dropglm.base.progress import begin_stage
 from dropglm.places.labels import has_several, is_missing
 from dropglm.search.scoring import wilson_interval
+from dropglm.text.columns import plain_texts
 from dropglm.text.embeddings import embed
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.guarantees import Evidence
@@ -196,7 +197,8 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
     asked = np.flatnonzero(answered & ~by_hand)
 
     if classifier.embedder is not None and texts["embeddings"] is None:  # once for all fits
-        E = embed(classifier.embedder, [*texts["X"], *texts["X_unlabeled"]], shown=bool(classifier.verbose))
+        every = plain_texts(classifier._columns, [*texts["X"], *texts["X_unlabeled"]])
+        E = embed(classifier.embedder, every, shown=bool(classifier.verbose))
         n = len(texts["X"])
         texts |= {"embeddings": E[:n], "embeddings_unlabeled": E[n:] if len(E) > n else None}
     first = fit_to_texts(classifier, TextsInMemory(classifier, **texts))

@@ -19,7 +19,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from dropglm.base.errors import InputError
 from dropglm.linear.sklearn_models import sklearn_classifier
 from dropglm.text.file_contents import plain_pattern
-from dropglm.text.fitted_model import FittedTextModel
+from dropglm.text.fitted_model import FittedTextModel, refuse_columns
 from dropglm.text.ngrams.hashed import HashedFeatures
 from dropglm.text.ngrams.tokens import HTML_TAG, RUNS
 
@@ -34,6 +34,7 @@ def sklearn_pipeline(fitted: FittedTextModel) -> Pipeline:
             "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
             "embedder."
         )
+    refuse_columns(fitted, "a pipeline of scikit-learn")
     # Sums over the n-grams of a text are in the type of the result, which single precision is too coarse for.
     ngrams, model = sklearn_vectorizer(fitted.vectorizer, np.float64), fitted.model
     if fitted.characters is not None:

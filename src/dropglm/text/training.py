@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -40,12 +41,14 @@ from dropglm.search.search import SURVIVING, Search, is_grid
 from dropglm.search.thresholds import f1_thresholds, micro_f1, precision_thresholds
 from dropglm.text.blocks_beside_ngrams import (
     POWERS,
+    ColumnBlocks,
     EmbeddingBlocks,
     LatentPrior,
     set_embedding_values,
-    with_embeddings,
+    with_blocks,
 )
 from dropglm.text.characters import CharacterHead, character_settings, check_characters, within_budget
+from dropglm.text.columns import ColumnFeatures, count_values, counts_by_column, plain_texts
 from dropglm.text.copies import TextGroups, copy_keys
 from dropglm.text.embeddings import EmbeddingHead, Scaling, check_embeddings, embed, embedding_widths
 from dropglm.text.fitted_model import FittedTextModel, Summary, readable_score
@@ -147,12 +150,24 @@ def rough_costs(
 def vectorizer_of(classifier: Any, ngram_weight: float) -> NgramVectorizer:
     """Return a vectorizer with the settings of a classifier, which has not seen any texts."""
     settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
-    return NgramVectorizer(**settings)
+    return NgramVectorizer(**settings, fields=fields_of(classifier))
+
+
+def fields_of(classifier: Any) -> tuple[str, ...] | None:
+    """Return the columns of texts, if rows have more than a single text."""
+    columns = classifier._columns
+    return None if columns is None or columns.are_plain_texts else columns.text
+
+
+def column_names_of(classifier: Any) -> tuple[str, ...]:
+    """Return the columns beside the texts."""
+    return () if classifier._columns is None else classifier._columns.others
 
 
 def character_vectorizer_of(classifier: Any) -> NgramVectorizer:
     """Return a vectorizer of characters with the settings of a classifier, which has not seen any texts."""
-    return NgramVectorizer(**character_settings(classifier, classifier.characters))
+    settings = character_settings(vectorizer_of(classifier, 1.0), classifier.characters)
+    return NgramVectorizer(**settings)
 
 
 def uses_characters(classifier: Any, texts: "TrainingTexts") -> bool:
@@ -244,6 +259,8 @@ class TrainingTexts(ABC):
         Number of texts without labels.
     embeddings : EmbeddingBlocks or None
         The blocks of their embeddings, if they have any.
+    columns : ColumnBlocks or None
+        The blocks of the columns beside the texts, if there are any.
     groups : TextGroups
         Which of the texts with labels are held out together.
     """
@@ -252,6 +269,7 @@ class TrainingTexts(ABC):
     multilabel: bool
     n_unlabeled: int
     embeddings: EmbeddingBlocks | None
+    columns: ColumnBlocks | None
     groups: TextGroups
 
     @abstractmethod
@@ -278,7 +296,7 @@ class TrainingTexts(ABC):
 
     @abstractmethod
     def rows(self, estimator: Any, features: Any, *, embedded: bool) -> TrainingRows:
-        """Return the rows of a fit, from the features and, if wanted and there are any, the embeddings."""
+        """Return the rows of a fit: features, columns and, if wanted, embeddings, as far as there are any."""
 
     def typical(self, vectorizer: NgramVectorizer) -> Typical | None:
         """Return what some of the texts look like when they are new; None if they are not here."""
@@ -336,6 +354,14 @@ class TextsInMemory(TrainingTexts):
         self.sample_weight = sample_weight
         self.multilabel = self.labels.multilabel
         self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups)
+        self.columns, self._column_rows = None, []
+        names = column_names_of(classifier)
+        if names:
+            begin_stage("Reading columns")
+            counts = counts_by_column(count_values(self.texts, names), names)
+            features = ColumnFeatures.of(classifier._columns, counts)
+            features = features.with_sizes(features.squares(features(self.texts)), len(self.texts))
+            self.columns, self._column_rows = ColumnBlocks(features), features.blocks(features(self.texts))
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
         if E is not None:
@@ -356,7 +382,8 @@ class TextsInMemory(TrainingTexts):
             if embedder is None:
                 return None
             begin_stage("Embedding texts")
-            return embed(embedder, self.texts, shown=bool(self.classifier.verbose))
+            texts = plain_texts(self.classifier._columns, self.texts)
+            return embed(embedder, texts, shown=bool(self.classifier.verbose))
         E = check_embeddings(given, n)
         if given_unlabeled is None:
             if m:
@@ -423,19 +450,20 @@ class TextsInMemory(TrainingTexts):
         return [prior.beside(labeled, 0), beside, X]
 
     def rows(self, estimator: Any, features: Any, *, embedded: bool) -> TrainingRows:
-        """Return the rows of a fit, from the features and, if wanted and there are any, the embeddings."""
+        """Return the rows of a fit: features, columns and, if wanted, embeddings, as far as there are any."""
         labeled, unlabeled, _ = features
-        scaled = self._scaled if embedded else None
-        if scaled is not None:
-            labeled = with_embeddings(labeled, [E[: self.n] for E in scaled])
-            if unlabeled is not None:
-                unlabeled = with_embeddings(unlabeled, [E[self.n :] for E in scaled])
+        beside = [*self._column_rows, *((self._scaled or []) if embedded else [])]
+        if beside:
+            n, m = labeled.shape[0], 0 if unlabeled is None else unlabeled.shape[0]
+            labeled = with_blocks(labeled, [own[:n] for own in beside])
+            if unlabeled is not None:  # n-grams of characters may be those of fewer texts
+                unlabeled = with_blocks(unlabeled, [own[n : n + m] for own in beside])
         groups = self.groups.labels
         labels = self.labels
         data = check_classification(estimator, labeled, labels, self.sample_weight, unlabeled, None, groups)
         tuned = isinstance(estimator, LogisticRegressionCV)
         rows = rows_of(estimator, data if tuned else data.without_zero_weights())
-        rows.held_out_scale, rows.unscaled = self._held_out_scale, last_blocks(rows, scaled)
+        rows.held_out_scale, rows.unscaled = self._held_out_scale, last_blocks(rows, len(beside))
         return rows
 
     def typical(self, vectorizer: NgramVectorizer) -> Typical | None:
@@ -454,10 +482,10 @@ def _known_probabilities(given: Any, n: int) -> tuple[dict[Any, np.ndarray], np.
     return {label: own[kept] for label, own in by_class.items()}, kept
 
 
-def last_blocks(rows: TrainingRows, beside: Sequence[Any] | None) -> frozenset[int]:
-    """Return the numbers of the last blocks of rows, as many as there are embeddings beside the others."""
+def last_blocks(rows: TrainingRows, beside: int) -> frozenset[int]:
+    """Return the numbers of so many last blocks of rows, which are not made of n-grams."""
     count = rows.block_count or 1
-    return frozenset(range(count - len(beside or ()), count))
+    return frozenset(range(count - beside, count))
 
 
 class Attempt(NamedTuple):
@@ -498,7 +526,8 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     _warn_if_not_tuned(classifier, texts.groups.class_sizes)
     words = _best_attempt(classifier, texts)
     characters = _attempt_characters(classifier, texts, words) if uses_characters(classifier, texts) else None
-    return _finish(words, characters, texts, classifier.precision)
+    fitted = _finish(words, characters, texts, classifier.precision)
+    return replace(fitted, table=classifier._columns)
 
 
 def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
@@ -549,6 +578,8 @@ def _attempt(
         estimator = estimator_of(classifier, texts.groups.class_sizes)
         if prior is not None:
             prior.set_values(estimator)
+        if texts.columns is not None:
+            texts.columns.set_values(estimator)
         encoders = texts.embeddings.encoders if uses_embeddings and texts.embeddings is not None else 0
         if encoders and texts.embeddings is not None:
             set_embedding_values(estimator, texts.embeddings.scaling.widths)
@@ -557,6 +588,7 @@ def _attempt(
         if tuned:
             stepwise = _steps_through(classifier)
             options = {"rival": rival, "priors": PRIORS, "stepwise": stepwise, "encoders": encoders}
+            options |= {"columns": 0 if texts.columns is None else texts.columns.blocks}
             searched = rival = estimator._search_rows(rows, **options)
         attempt = Attempt(vectorizer, estimator, rows, prior, searched, uses_embeddings)
         if best is None or best.searched is None or attempt.search.is_preferred(best.search):
@@ -585,8 +617,12 @@ def _attempt_characters(classifier: Any, texts: TrainingTexts, words: Attempt) -
     estimator.set_params(multi_class="multinomial" if words.rows.family.several else "ovr")
     if prior is not None:
         prior.set_values(estimator, or_none=False)
+    if texts.columns is not None:
+        texts.columns.set_values(estimator, like=words.search.grid[words.search.best_number].params)
     rows = texts.rows(estimator, features, embedded=False)
-    searched = estimator._search_rows(rows, priors=PRIORS, stepwise=_steps_through(classifier))
+    options: dict[str, Any] = {"columns": 0 if texts.columns is None else texts.columns.blocks}
+    options["stepwise"] = _steps_through(classifier)
+    searched = estimator._search_rows(rows, priors=PRIORS, **options)
     return Attempt(vectorizer, estimator, rows, prior, searched)
 
 
@@ -613,6 +649,10 @@ def _finish(
     embedding = None if block is None else block.summary(model if embedded else None)
     if block is not None:
         model, head = block.split(model) if embedded else (model, block.unused(len(model.coef_)))
+    of_columns, columns = None, None
+    if texts.columns is not None:
+        of_columns = texts.columns.summary(model)
+        model, columns = texts.columns.split(model)
     if prior is not None:
         model = prior.fold(model)
 
@@ -621,6 +661,10 @@ def _finish(
         attempts = [words] if characters is None else [words, characters]
         others = [one.estimator._finish(one.search).best_estimator_ for one in attempts[1:]]
         combined = combination([one.search.honest for one in attempts], searched)
+        if columns is not None and texts.columns is not None:
+            pairs = [texts.columns.split(one) for one in others]
+            others, more = [one for one, _ in pairs], [own for _, own in pairs]
+            columns = columns.combined(more, combined.by_row)
         model, with_characters = _combined(combined, [model, *others], head, characters)
         search._set_fitted(**searched.report(combined.eta))
     summary = Summary(
@@ -634,9 +678,12 @@ def _finish(
         unlabeled_effect=effect_of(search, words) if search and texts.n_unlabeled else None,
         characters=0 if with_characters is None else len(with_characters.vectorizer.ngrams_),
         several_labels=several_labels(model, rows, search, precision),
+        columns=of_columns,
     )
     evidence, typical = held_out_evidence(rows, search), texts.typical(vectorizer)
-    return FittedTextModel(vectorizer, model, search, summary, head, with_characters, evidence, typical)
+    return FittedTextModel(
+        vectorizer, model, search, summary, head, with_characters, evidence, typical, columns
+    )
 
 
 def held_out_evidence(rows: TrainingRows, search: LogisticRegressionCV | None) -> Evidence | None:
@@ -687,8 +734,7 @@ def _combined(
 ) -> tuple[LogisticRegression, CharacterHead | None]:
     """Return the model of words as a part of the combination, and that of characters, if it counts."""
     model = copy(models[0])
-    # One factor, or one per label.
-    factors = [np.reshape(factor, (-1, 1)) for factor in found.factors]
+    factors = found.by_row
     model.coef_ = (factors[0] * model.coef_).astype(model.coef_.dtype)
     if head is not None:
         head.coef = (factors[0] * head.coef).astype(head.coef.dtype)
