@@ -1,100 +1,95 @@
-"""A model remembers the columns that it was trained with, and the commands read them by default."""
+"""Several columns on the command line: train, predict, evaluate and explain read those of the model file."""
 
 import json
 
+import numpy as np
 import pytest
 
-from dropglm import load_model
-from tests.cli.command import dropglm, error_of, texts, write_csv
+from tests.cli.command import dropglm, error_of
+
+COLUMNS = ["--text", "title,body", "--numeric", "price,day", "--categorical", "country", "--label", "stars"]
+HEADER = "title,body,price,day,country,stars"
 
 
-@pytest.fixture(scope="module", params=["--no-tune", "--online"])
-def folder(request, tmp_path_factory):
-    """Return a folder with a model that was trained on columns review and stars."""
+def rows(n, seed):
+    """Return the lines of a CSV file."""
+    draw = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n):
+        good = draw.random() < 0.5
+        title = draw.choice(["lovely", "great", "film"] if good else ["dull", "long", "film"])
+        price = "" if draw.random() < 0.1 else round(float(draw.lognormal(2.0 + good)), 2)
+        day, country = f"2026-01-{draw.integers(1, 28):02d}", draw.choice(["de", "fr", ""])
+        lines.append(f"{title} thing,a story {draw.integers(9)},{price},{day},{country},{int(good)}")
+    return lines
+
+
+def write(path, lines, header=HEADER):
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("columns")
-    some = list(zip(*texts(40), strict=True))
-    write_csv(folder / "train.csv", some, ("review", "stars"))
-    write_csv(folder / "usual.csv", some, ("text", "label"))
-    write_csv(folder / "mixed.csv", some, ("text", "stars"))
-    (folder / "lines.jsonl").write_text(json.dumps({"text": "a film", "label": "good"}) + "\n")
-    (folder / "lines.txt").write_text("a lovely film\n")
-    dropglm(
-        "train", "train.csv", "--text", "review", "--label", "stars", request.param, "--out", "m.skops",
-        cwd=folder,
-    )  # fmt: skip
+    table, model = write(folder / "train.csv", rows(80, 0)), folder / "model.skops"
+    options = "--out", model, "--embedder", "none", "--validation", "0.2"
+    out = dropglm("train", table, *COLUMNS, *options, cwd=folder)
+    assert "price, day (date), country (2 categories); missing:" in " ".join(out.split())
+    write(folder / "test.csv", rows(30, 1))
     return folder
 
 
-def test_model_file_holds_the_columns(folder):
-    model = load_model(folder / "m.skops")
-    assert (model.text_column_, model.label_column_) == ("review", "stars")
+def test_the_model_file_knows_its_columns(trained):
+    assert "accuracy" in dropglm("evaluate", "model.skops", "test.csv", cwd=trained)
+    out = dropglm("predict", "model.skops", "test.csv", "--keep", "title", "--keep", "price", cwd=trained)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [one["title"] for one in found] == [line.split(",")[0] for line in rows(30, 1)]
+    assert found[0].keys() == {"predicted", "probability", "title", "price"}
+    assert "body: " in dropglm("explain", "model.skops", "--top", 40, cwd=trained)
 
 
-def test_commands_read_the_columns_of_the_model(folder):
-    assert json.loads(dropglm("evaluate", "m.skops", "train.csv", "--json", cwd=folder))["texts"] == 40
-    assert len(dropglm("predict", "m.skops", "train.csv", cwd=folder).splitlines()) == 40
-    assert dropglm("predict", "m.skops", "lines.txt", cwd=folder)
-    assert dropglm("predict", "m.skops", cwd=folder, stdin=b"a lovely film\n")
+def test_rows_are_json_objects(trained):
+    row = json.dumps({"title": "lovely film", "price": 9, "country": "at", "day": None})
+    out = dropglm("predict", "model.skops", row, cwd=trained)
+    assert json.loads(out)["predicted"] == 1
+    assert dropglm("predict", "model.skops", cwd=trained, stdin=row) == out
+    why = json.loads(dropglm("explain", "model.skops", row, "--json", cwd=trained))
+    names = {entry["ngram"] for entry in why["texts"][0]["contributions"]}
+    assert {"title: lovely", "price: 9", "country: at (unknown)", "day: missing"} <= names
 
 
-def test_explain_shows_the_columns_of_the_model(folder):
-    assert "'review' (texts), 'stars' (labels)" in dropglm("explain", "m.skops", cwd=folder)
-    found = json.loads(dropglm("explain", "m.skops", "--json", cwd=folder))["columns"]
-    assert found == {"text": "review", "label": "stars"}
+def test_all_formats_give_the_same_file(trained):
+    import polars as pl
+
+    pl.read_csv(trained / "train.csv", try_parse_dates=True).write_parquet(trained / "train.parquet")
+    for kind in ("csv", "parquet"):
+        options = "--no-tune", "--quiet", "--out", f"{kind}.skops"
+        dropglm("train", f"train.{kind}", *COLUMNS, *options, cwd=trained)
+    assert (trained / "csv.skops").read_bytes() == (trained / "parquet.skops").read_bytes()
 
 
-def test_options_override_the_columns_of_the_model(folder):
-    columns = "--text", "text", "--label", "label"
-    result = json.loads(dropglm("evaluate", "m.skops", "usual.csv", *columns, "--json", cwd=folder))
-    assert result["texts"] == 40
-    result = json.loads(dropglm("evaluate", "m.skops", "mixed.csv", *columns[:2], "--json", cwd=folder))
-    assert result["texts"] == 40
-    out = dropglm("predict", "m.skops", "usual.csv", "--text", "text", "--keep", "text", cwd=folder)
-    assert len(out.splitlines()) == 40
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("a,b,abc,2026-01-01,de,1", "row 2 (line 3) has 'abc' in column 'price', which is neither a number"),
+        ("a,b,2026-01-01,2026-01-01,de,1", "has numbers and dates"),
+    ],
+)
+def test_bad_values_name_the_row_or_the_column(tmp_path, line, sentence):
+    write(tmp_path / "train.csv", [rows(1, 0)[0], line, *rows(20, 1)])
+    assert sentence in error_of("train", "train.csv", *COLUMNS, "--no-tune", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("table", ["usual.csv", "lines.jsonl"])
-@pytest.mark.parametrize("command", ["evaluate", "predict"])
-def test_missing_column_is_explained(folder, command, table):
-    quiet = ["--quiet"] if command == "evaluate" else []
-    error = error_of(command, "m.skops", table, *quiet, cwd=folder)
-    assert error.startswith(f"dropglm: {table}: ")
-    assert "no column 'review'" in error or "has no 'review'" in error
-    assert error.endswith("the model was trained with this column, so name the column to use with --text.")
-
-
-def test_missing_label_column_is_explained(folder):
-    error = error_of("evaluate", "m.skops", "usual.csv", "--text", "text", "--quiet", cwd=folder)
-    assert "no column 'stars'" in error
-    assert error.endswith("so name the column to use with --label.")
-
-
-def test_missing_column_of_an_option_is_not_blamed_on_the_model(folder):
-    error = error_of("evaluate", "m.skops", "train.csv", "--text", "words", "--quiet", cwd=folder)
-    assert "no column 'words'" in error
-    assert "trained" not in error
-
-
-def test_online_learning_continues_with_the_columns_of_the_model(folder):
-    dropglm("train", "train.csv", "--online", "--start-from", "m.skops", "--out", "n.skops", cwd=folder)
-    model = load_model(folder / "n.skops")
-    assert (model.text_column_, model.label_column_) == ("review", "stars")
-
-
-def test_models_without_columns_read_text_and_label(folder):
-    model = load_model(folder / "m.skops")
-    model.text_column_ = model.label_column_ = None  # as after a fit in Python
-    model.save(folder / "old.skops")
-    old = load_model(folder / "old.skops")
-    assert (old.text_column_, old.label_column_) == (None, None)
-    assert old.predict(["a lovely film"]) == model.predict(["a lovely film"])
-    assert json.loads(dropglm("evaluate", "old.skops", "usual.csv", "--json", cwd=folder))["texts"] == 40
-    assert "no column 'text'" in error_of("predict", "old.skops", "train.csv", cwd=folder)
-
-
-@pytest.mark.parametrize("online", [(), ("--online",)])
-def test_train_names_the_option_for_a_missing_column(tmp_path, online):
-    (tmp_path / "t.csv").write_text("foo,label\na,1\nb,2\n")
-    error = error_of("train", "t.csv", *online, cwd=tmp_path)
-    assert "there is no column 'text'" in error
-    assert error.endswith("name the column to use with --text.")
+def test_what_does_not_work_says_so(trained):
+    write(trained / "other.csv", ["a,b"], header="title,body")
+    assert "there is no column" in error_of("predict", "model.skops", "other.csv", cwd=trained)
+    assert "must be a JSON object" in error_of("predict", "model.skops", "some text", cwd=trained)
+    assert "the JSON format takes texts" in error_of("export", "model.skops", "m.json", cwd=trained)
+    for command in (
+        ("predict", "model.skops", "train.csv", "--text", "body"),
+        ("train", "train.csv", *COLUMNS, "--online"),
+        ("train", "train.csv", "--text", "title,body", "--label", "stars", "--online"),
+        ("train", "train.csv", *COLUMNS, "--baseline"),
+    ):
+        assert "Error" in dropglm(*command, cwd=trained, code=2)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from dropglm import OnlineTextClassifier, TextClassifier
+from dropglm import OnlineTextClassifier, TableClassifier, TextClassifier
 from dropglm.base.errors import InputError
 from dropglm.text import encoders
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
@@ -375,3 +375,28 @@ def test_requests_with_texts_of_another_kind_have_a_warning():
     service = TextService(TextClassifier(tune=False).fit(texts, y), "films")
     assert "warning" not in service.predict({"texts": texts[:30]})
     assert "unlike" in service.predict({"texts": ["zwölf boxkämpfer jagen viktor"] * 12})["warning"]
+
+
+def test_rows_of_several_columns_are_served():
+    table = {"title": ["so lovely", "so dull"] * 20, "price": [1, 9] * 20, "land": ["de", None] * 20}
+    model = TableClassifier(text="title", tune=False).fit(table, ["good", "bad"] * 20)
+    row = {"title": "lovely", "price": 2, "land": "fr"}
+    with served(model) as address:
+        answer = ask(address, "/predict", {"rows": [row]}).json["predictions"]
+        assert answer[0]["label"] == model.predict([row])[0] == "good"
+        why = ask(address, "/explain", {"rows": [row]}).json["explanations"][0]
+        assert {"title: lovely", "price: 2"} <= {entry["ngram"] for entry in why["contributions"]}
+        assert ask(address, "/health").json["columns"]["numeric"] == ["price"]
+        for content, sentence in (
+            ({"rows": [{"title": "a"}]}, "has no column 'price'"),
+            ({"rows": [row | {"price": "abc"}]}, "'abc' in column 'price'"),
+            ({"rows": ["a"]}, "not a JSON object"),
+            ({"rows": 3}, '"rows" must be a list of objects'),
+        ):
+            refused = ask(address, "/predict", content)
+            assert refused.status == 422
+            assert sentence in refused.json["error"]
+
+
+def test_a_model_of_texts_takes_no_rows(address):
+    assert ask(address, "/predict", {"rows": []}).status == 422

@@ -87,6 +87,7 @@ def evaluate(
     if out is not None:
         check_output(out, "--out")
     with Stages(shown=not quiet) as stages:
+        from dropglm.text.columns import plain_texts
         from dropglm.text.guarantees import ERRORS, Curve, Evidence
         from dropglm.text.labels import find_class_numbers
         from dropglm.text.metrics import Metrics, confident_mistakes, metrics_of
@@ -106,6 +107,7 @@ def evaluate(
                 format=format_of(table, format),
                 encoding=encoding,
                 delimiter=delimiter,
+                row_of=classifier.row_of,
             )
             labelled, without = read_labelled(source)
         texts, y = labelled.texts, to_classes(labelled.labels, several=several or None)
@@ -130,7 +132,8 @@ def evaluate(
                 classifier, replace(source, path=baseline, weight=None), texts, y
             )
         unlike = classifier.compare_with_training(texts)
-        worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
+        shown = plain_texts(classifier.row_of, texts)
+        worst = confident_mistakes(shown, y, p, classifier.classes_, mistakes)
         worst = [one._replace(row=places[one.row]) for one in worst]
     listed = terminal.disagreements_to_json(worst)
     shares = {
@@ -199,6 +202,8 @@ def _curve_of_baseline(
 
     if model.multilabel_:
         raise bad_option("--baseline", "compares models of one label per row.")
+    if model.row_of is not None:
+        raise bad_option("--baseline", "compares models of a single column of texts.")
     labelled, _ = read_labelled(table)
     own = to_classes(labelled.labels)
     with naming_table(table.name):

@@ -59,6 +59,7 @@ def explain(
     contributions favour the first. If texts have several labels, contributions add up to the log odds of the
     most probable one, or that of --class, which are compared with its threshold.
     """
+    from dropglm.text.columns import plain_texts
     from dropglm.text.explanation import top_to_dict
 
     if html is not None:
@@ -68,7 +69,7 @@ def explain(
         options.check_name("--class", label, map(str, classifier.classes_.tolist()))
     best = classifier.top_features(top)
     text, _, advice = columns_of_model(classifier, text)
-    how = Table("-", text, format=format, encoding=encoding, delimiter=delimiter)
+    how = Table("-", text, format=format, encoding=encoding, delimiter=delimiter, row_of=classifier.row_of)
     with advising(advice):
         sources = texts_or_files(given, how) if given else []
         texts = [one for source in sources for one in source.read().texts]
@@ -93,14 +94,16 @@ def explain(
         return
     if not sources:
         lines = classifier.summary_.lines()
-        if classifier.text_column_ and classifier.label_column_:
+        if classifier.row_of is not None:
+            lines.append(("columns", f"{classifier.row_of}; {classifier.label_column_!r} (labels)"))
+        elif classifier.text_column_ and classifier.label_column_:
             lines.append(
                 ("columns", f"{classifier.text_column_!r} (texts), {classifier.label_column_!r} (labels)")
             )
         terminal.print_pairs(lines)
         terminal.print_top_ngrams(best)
     for one, why in explained.items():
-        _print_explanation(one, why, top)
+        _print_explanation(plain_texts(classifier.row_of, [one])[0], why, top)
     if html is not None:
         terminal.message(f"wrote {html}.")
 

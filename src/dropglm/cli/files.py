@@ -36,7 +36,8 @@ def format_of(path: str, given: str | None) -> str | None:
 
 def read_labelled(table: tables.Table, *more: tables.Table) -> tuple[tables.Batch, tables.Batch]:
     """Return the rows of tables that have a label, at least one, and those that have none."""
-    check_columns(table.text, table.label, table.keep, table.weight, table.probabilities)
+    row = () if table.row_of is None else table.row_of.names
+    check_columns(table.text, table.label, table.keep, table.weight, table.probabilities, row)
     read = []
     for one in (table, *more):
         begin_stage(f"Reading {one.name}")
@@ -52,6 +53,8 @@ def read_unlabelled(paths: Iterable[FilePath], labelled: tables.Table, text: str
     texts: list[str] = []
     for path in map(str, paths):
         table = replace(unlabelled(labelled, text), path=path)
+        if text and labelled.row_of is not None:
+            raise bad_option("--unlabeled-text", "is for a single column of texts.")
         advice = {} if text else {labelled.text: "name the column to use with --unlabeled-text"}
         begin_stage(f"Reading {path}")
         with advising(advice):
@@ -76,9 +79,12 @@ def texts_or_files(given: Sequence[str], files: tables.Table) -> list[tables.Tab
     sources, texts = [], []
     for one in given or ["-"]:
         if one == "-":
-            sources.append(replace(files, path="-", format=files.format or "txt"))
+            format = "txt" if files.row_of is None else "jsonl"
+            sources.append(replace(files, path="-", format=files.format or format))
         elif _exists(one):
             sources.append(replace(files, path=one))
+        elif files.row_of is not None:
+            sources.append(_row_given_here(one, files))
         elif len(one.split()) != 1 or UNSPACED_CHARACTER.search(one):
             texts.append(one)
         else:
@@ -91,6 +97,21 @@ def texts_or_files(given: Sequence[str], files: tables.Table) -> list[tables.Tab
         given_here = BytesIO(lines.encode())
         sources.append(replace(files, path=given_here, format="jsonl", encoding=None, delimiter=None))
     return sources
+
+
+def _row_given_here(row: str, files: tables.Table) -> tables.Table:
+    """Return the table that an argument is, which must be a JSON object."""
+    from dropglm.text.ngrams.fields import decode_row
+
+    try:
+        values = decode_row(row)
+    except ValueError:
+        raise BadInputError(
+            f"{row}: there is no such file. The model takes rows, so an argument that is no file must be a "
+            f"JSON object with the columns {quoted(files.row_of.names)}."
+        ) from None
+    line = BytesIO(json.dumps({files.text: None} | values).encode())
+    return replace(files, path=line, format="jsonl", encoding=None, delimiter=None)
 
 
 def _exists(path: str) -> bool:
@@ -107,6 +128,12 @@ def columns_of_model(
 
     The third value is for ``advising``.
     """
+    if model.row_of is not None:
+        if text is not None:
+            raise bad_option(
+                "--text", f"cannot be used: the model takes the columns {quoted(model.row_of.names)}."
+            )
+        text = model.row_of.text[0]
     trained = "the model was trained with this column, so name the column to use with"
     advice = {} if text else {model.text_column_: f"{trained} --text"}
     advice |= {} if label else {model.label_column_: f"{trained} --label"}
@@ -130,9 +157,13 @@ def check_columns(
     groups: Sequence[str] = (),
     weight: str | None = None,
     probabilities: Sequence[str] = (),
+    row: Sequence[str] = (),
 ) -> None:
-    """Refuse one column for two of texts, labels, groups, weights and probabilities."""
-    taken = {text: "texts"}
+    """Refuse one column for two of texts, labels, groups, weights and probabilities.
+
+    ``row`` are the columns of a row, if it is more than a text.
+    """
+    taken = {text: "texts"} | dict.fromkeys(row, "features")
     others = ("--label", "labels", label), *(("--group", "groups", name) for name in groups)
     more = (("--label-probabilities", "probabilities of a class", name) for name in probabilities)
     for option, what, name in (*others, ("--weight", "weights", weight), *more):

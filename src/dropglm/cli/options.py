@@ -217,6 +217,14 @@ LabelledTable = Annotated[
     str, typer.Argument(help="Table with texts and labels; - is standard input."), File.READ
 ]
 Text = Annotated[str, TABLES.option("Column with the texts.", "--text", "-t")]
+Texts = Annotated[
+    str,
+    TABLES.option(
+        "Column with the texts; several columns are separated by commas, and each has n-grams of its own.",
+        "--text",
+        "-t",
+    ),
+]
 _OF_MODEL = "by default the one that the model was trained with."
 TextOfModel = Annotated[str | None, TABLES.option(f"Column with the texts; {_OF_MODEL}", "--text", "-t")]
 LabelOfModel = Annotated[str | None, TABLES.option(f"Column with the labels; {_OF_MODEL}", "--label", "-l")]

@@ -86,6 +86,7 @@ def predict(
             format=format,
             encoding=encoding,
             delimiter=delimiter,
+            row_of=classifier.row_of,
         )
         sources = files.texts_or_files(given or (), how)
         if top_k > 1 and classifier.multilabel_:
@@ -189,7 +190,7 @@ def _predictions(
                 for batch in source.batches():
                     texts = list(batch.texts)
                     p = model.predict_proba(texts, E.next_rows(len(texts), source.name))
-                    found = predictions(p, batch.others | {source.text: texts})
+                    found = predictions(p, {source.text: texts} | batch.others)
                     yield found
                     sample.add(texts, found["predicted"].count(None))
                     n_before += len(texts)

@@ -32,12 +32,23 @@ if TYPE_CHECKING:
 
     from dropglm.places.labels import RowLabels
     from dropglm.text import TextClassifier
+    from dropglm.text.columns import Columns
     from dropglm.text.comparison import Comparison, Scores
     from dropglm.text.metrics import Disagreement, Metrics, MultilabelMetrics
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
-    *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
+    *(
+        "numeric",
+        "categorical",
+        "unlabeled",
+        "unlabeled_text",
+        "validation",
+        "suspicious",
+        "suspicious_out",
+        "baseline",
+        "seed",
+    ),
     *("group", "embeddings", "embeddings_unlabeled", "embedder", "second_label"),
     *(
         "min_df",
@@ -76,7 +87,19 @@ SEVERAL = ("dropout", "l2", "discount", "l2_weights", "ngram_weight")
 GIVEN = ("COMMANDLINE", "DEFAULT_MAP")  # where options come from that a user gave; the second is --config
 # What the help shows of the options; --help-all shows all of them.
 COMMON = {
-    *("text", "label", "unlabeled", "separator", "weight", "group", "out", "validation", "baseline"),
+    *(
+        "text",
+        "numeric",
+        "categorical",
+        "label",
+        "unlabeled",
+        "separator",
+        "weight",
+        "group",
+        "out",
+        "validation",
+        "baseline",
+    ),
     *("ngrams", "stop_words", "embedder", "dropout", "l2", "folds", "online", "dask", "json", "quiet"),
 }
 
@@ -94,10 +117,12 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         raise bad_option("TABLE", "name a table, or pass one through standard input.")
     files.check_output(options.out, "--out", regular=True)
     first, *others = tables.find_files(options.tables or ["-"])
+    columns = _columns(options)
     table = Table(
         first,
-        options.text,
+        options.text if columns is None else columns.text[0],
         None if classes else options.label,
+        row_of=columns,
         keep=(*([] if options.group is None else [options.group]), *(options.second_label or ())),
         weight=options.weight,
         lists=not options.online,
@@ -177,6 +202,22 @@ def _train(run: TrainRun) -> None:
     _train_dask(run, options.dask, settings)
 
 
+def _columns(options: TrainOptions) -> "Columns | None":
+    """Return the columns of a row, if it is more than a single text."""
+    names = [
+        tuple(name.strip() for name in (given or "").split(",") if name.strip())
+        for given in (options.text, options.numeric, options.categorical)
+    ]
+    if not any(names[1:]) and len(names[0]) == 1:
+        return None
+    from dropglm.text.columns import Columns
+
+    if options.online:
+        raise bad_option("--text", "with --online must be a single column.")
+    text, numeric, categorical = names
+    return Columns(text, numeric, categorical).check()
+
+
 def _dry_run(run: TrainRun) -> None:
     """Print the options, and what would be trained on."""
     labelled, without = read_labelled(*run.tables)
@@ -195,7 +236,8 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
 
     from dropglm.places.labels import RowLabels
     from dropglm.search.scoring import SCORERS
-    from dropglm.text import TextClassifier
+    from dropglm.text import TableClassifier, TextClassifier
+    from dropglm.text.columns import KINDS, plain_texts
     from dropglm.text.metrics import metrics_of
     from dropglm.text.training import text_groups
 
@@ -244,6 +286,8 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
 
         if several:
             run.refuse({"baseline"}, "compares models of one label per row.")
+        if table.row_of is not None:
+            run.refuse({"baseline"}, "compares models of a single column of texts.")
         assert y is not None
         with naming_table(run.source):
             check_class_sizes(y)
@@ -256,7 +300,11 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         if E is None or not len(gaps)
         else files.joined_embeddings(E[gaps], more_E),
     }
-    model = TextClassifier(**settings, embedder=_embedder(options))
+    columns = table.row_of
+    of_table = {} if columns is None else {kind: getattr(columns, kind) for kind in KINDS}
+    model = (TableClassifier if of_table else TextClassifier)(
+        **settings, **of_table, embedder=_embedder(options)
+    )
     begin = time.perf_counter()
     with naming_table(run.source):
         run.stages.plan(_costs(model, texts, numbers, more, validation, baseline=options.baseline))
@@ -276,7 +324,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
             model._set_evidence(p, validation.y, "guarantee" if groups is None else "estimate")
     run.save(model)
     begin_stage("Finding suspicious labels")
-    found = None if y is None else _suspicious_labels(model, texts, y, places)
+    found = None if y is None else _suspicious_labels(model, plain_texts(columns, texts), y, places)
     if options.suspicious_out is not None:
         _write_suspicious(options.suspicious_out, found)
     comparison = None
@@ -559,7 +607,7 @@ def _held_out_metrics(
 
 
 def _suspicious_labels(
-    model: "TextClassifier", texts: list[str], y: "np.ndarray", rows: "np.ndarray"
+    model: "TextClassifier", texts: Sequence[str], y: "np.ndarray", rows: "np.ndarray"
 ) -> "list[Disagreement] | None":
     """Return the texts whose labels are suspicious, with their rows in the table; None without tuning."""
     from dropglm.text import suspicious_labels
@@ -715,6 +763,7 @@ def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
             terminal.message(_dashboard(client))
         engine = DaskEngine(client)
         model = TextClassifier(**settings)
+        model._columns = table.row_of
         begin_stage(f"Reading {plural(len(labelled) + len(more), 'file')}")
         parts, n_without = table_partitions(engine, labelled)
         others = table_partitions(engine, more)[0] if more else []

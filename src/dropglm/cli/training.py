@@ -58,7 +58,13 @@ class TrainOptions:
         ),
         File.READ,
     ] = None
-    text: options.Text = "text"
+    text: options.Texts = "text"
+    numeric: str | None = TABLES.field(
+        "Columns with numbers or dates that are used beside the texts, separated by commas."
+    )
+    categorical: str | None = TABLES.field(
+        "Columns with categories that are used beside the texts, separated by commas."
+    )
     label: str = TABLES.field(
         "Column with the labels. Rows without a label are unlabelled texts; --online skips them.",
         "--label",

@@ -18,7 +18,7 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.core.predictions import MULTILABEL
 from dropglm.text.file_contents import plain_pattern
-from dropglm.text.fitted_model import AnyTextModel
+from dropglm.text.fitted_model import AnyTextModel, refuse_columns
 from dropglm.text.ngrams.features import Vocabulary
 from dropglm.text.ngrams.hashed import HashedFeatures
 from dropglm.text.ngrams.tokens import CASED, RUNS, Runs, characters
@@ -123,6 +123,7 @@ class TextModelParts:
                 f"The model uses embeddings, which {target} cannot compute; train it without --embedder and "
                 "--embeddings."
             )
+        refuse_columns(whole, target)
         if isinstance(vectorizer, HashedFeatures):
             raise InputError(
                 f"The model hashes its n-grams, with a function that {target} does not have; train it "

@@ -183,6 +183,9 @@ class Table:
         Maximum number of characters per row.
     part : Part or None, default=None
         The rows to read, if not all; see ``parts``.
+    row_of : object or None, default=None
+        Several columns in place of the texts, of which ``text`` is the first: an object with their ``names``,
+        and a method ``encode`` from their values in a row to one string.
 
     Raises
     ------
@@ -212,6 +215,7 @@ class Table:
     delimiter: str | None = None
     max_row_length: int = MAX_ROW_LENGTH
     part: Part | None = None
+    row_of: Any = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -221,7 +225,10 @@ class Table:
     @property
     def others(self) -> tuple[str, ...]:
         """Names of the columns beside texts and labels."""
-        return (*self.keep, *(() if self.weight is None else (self.weight,)), *self.probabilities)
+        others = *self.keep, *(() if self.weight is None else (self.weight,)), *self.probabilities
+        if self.row_of is None:
+            return others
+        return *others, *(name for name in self.row_of.names if name != self.text and name not in others)
 
     @property
     def name(self) -> str:
@@ -267,6 +274,8 @@ class Table:
         texts: list[Any] = []
         labels: list[Any] = []
         others: dict[str, list[Any]] = {name: [] for name in self.others if name not in self.probabilities}
+        if self.row_of is not None:
+            others[self.text] = []
         for batch in self._selected(self._batches(1 << 24, MAX_ROWS, lenient=False), skip_bad=False, start=0):
             texts += batch.texts
             labels += batch.labels
@@ -497,6 +506,9 @@ class Table:
             name: list(column) for name, column in zip(self.others, rest, strict=True)
         }
         problems: dict[int, str] = {}
+        if self.row_of is not None:
+            others[self.text] = list(texts)
+            texts, bad_values = _rows([others[name] for name in self.row_of.names], self.row_of)
         if self.lists:
             gap = "has a list with an empty label; leave it out, since [] means none of the labels"
             problems = {k: gap for k, label in enumerate(labels) if type(label) is tuple and "" in label}
@@ -505,6 +517,8 @@ class Table:
         if self.weight is not None:
             others[self.weight], bad_weights = _weights(others[self.weight], labels, self.weight)
             problems |= bad_weights
+        if self.row_of is not None:
+            problems |= bad_values
         if isinstance(texts, list) and None in texts and not self.optional_text:
             problem = f"has no text (null in {self.text!r})"
             problems |= {k: problem for k, text in enumerate(texts) if text is None}
@@ -517,6 +531,18 @@ class Table:
         ]
         good = [k for k in range(len(rows)) if k not in problems]
         return batch.take(good, sorted([*bad, *found], key=lambda error: error.row))
+
+
+def _rows(columns: list[list[Any]], row_of: Any) -> tuple[list[str], dict[int, str]]:
+    """Return the values of several columns as one string per row, and what is wrong with some of them."""
+    rows, problems = [], {}
+    for k, values in enumerate(zip(*columns, strict=True)):
+        try:
+            rows.append(row_of.encode(values))
+        except InputError as error:
+            rows.append("")
+            problems[k] = str(error).rstrip(".")
+    return rows, problems
 
 
 def _weights(given: list[str | None], labels: list[Any], column: str) -> tuple[list[float], dict[int, str]]:

@@ -3,7 +3,8 @@
 POST /predict {"texts": [...]} answers {"predictions": [{"label": ..., "probabilities": {...}}, ...]}, with
 "labels": [...] in place of "label" if texts have several. With "max_error": 0.05, a text that is left open
 has "label": null and "open": true; with "sets": 0.9, there is a "set" of labels. Of texts that are unlike the
-training texts, the answer has a "warning". POST /explain answers the same way, and GET /health
+training texts, the answer has a "warning". A model that takes several columns is given "rows": [{...}, ...]
+in place of "texts". POST /explain answers the same way, and GET /health
 says which model is served.
 """
 
@@ -30,8 +31,8 @@ from dropglm.web.application import MAX_BYTES, RequestBodies, json_answer, page_
 from dropglm.web.running import on_thread
 
 # Names that requests may have.
-PREDICT = dict.fromkeys(["texts", "embeddings", "max_error", "sets"])
-EXPLAIN = dict.fromkeys(["texts", "embeddings", "top", "label"])
+PREDICT = dict.fromkeys(["texts", "rows", "embeddings", "max_error", "sets"])
+EXPLAIN = dict.fromkeys(["texts", "rows", "embeddings", "top", "label"])
 MAX_TEXTS = 10_000
 MAX_EXPLAINED = 100
 TOP = 10  # n-grams of an explanation
@@ -98,7 +99,8 @@ class TextService:
         E = None
         if self.model.head is not None and self.model.embedder is None:
             E = np.zeros(self.model.head.fingerprint.dimension)
-        self.model.explain("a", E)
+        columns = self.model.row_of
+        self.model.explain("a" if columns is None else dict.fromkeys(columns.names), E)
 
     def predict(self, content: Any) -> dict[str, Any]:
         """Return the answer to a request for predictions."""
@@ -172,6 +174,7 @@ class TextService:
             "embeddings": self.model.needs_embeddings,
             "version": dropglm.__version__,
             **({"multilabel": True} if self.multilabel else {}),
+            **({"columns": self.model.row_of.to_state()} if self.model.row_of else {}),
         }
 
     def routes(self) -> list[Route]:
@@ -218,10 +221,20 @@ class TextService:
         for name in content:
             lookup(known, name, "The name")
         texts, E = content.get("texts"), content.get("embeddings")
+        columns = self.model.row_of
+        if columns is not None:
+            texts = content.get("rows", texts)
+            names = ", ".join(f'"{name}": …' for name in columns.names)
+            if not isinstance(texts, list):
+                raise HTTPException(422, f'"rows" must be a list of objects such as {{{names}}}.')
+        elif "rows" in content:
+            raise HTTPException(422, 'The model takes texts; give them as "texts".')
         if not isinstance(texts, list):
             raise HTTPException(422, '"texts" must be a list of strings.')
         if len(texts) > most:
             raise HTTPException(413, f"The request has {len(texts):,} texts; at most {most:,} are allowed.")
+        if columns is not None:
+            texts = columns.rows(texts, '"rows"')
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise HTTPException(

@@ -120,6 +120,10 @@ fetch("health").then((answer) => answer.json()).then((health) => {
   document.title = element("model").textContent = `${model}: ${choices}?`;
   element("about").textContent = health.about;
   element("classes").textContent = `${n} ${what}: ${classes.join(", ")}`;
+  if (health.columns) { // the page then takes a row as JSON
+    const values = Object.values(health.columns).flat().map((name) => [name, health.columns.text.includes(name) ? "" : null]);
+    element("text").value = JSON.stringify(Object.fromEntries(values), null, 1);
+  }
   if (health.embeddings) {
     element("text").disabled = true;
     report("This model was trained with embeddings of the texts, which this page cannot compute.");
