@@ -97,7 +97,7 @@ class LabelPage:
         ]
 
     def _answer_all(self, labels: list[tuple[int, str]], seen: int) -> None:
-        self.session.answer_all(dict(labels), seen=seen)
+        self.session.accept(dict(labels), seen=seen)
 
     async def _act(
         self, action: Callable[..., object], fields: dict[str, Kind], request: Request
@@ -186,7 +186,9 @@ class LabelPage:
                 "probability": guess.probability,
                 "words": _without_punctuation(guess.words),
             }
-        return {**self._text(item.number), "source": item.source, "guess": shown}
+        found = {**self._text(item.number), "source": item.source, "guess": shown}
+        # A text that is asked again as a check is shown as if it had no answer.
+        return found | ({"label": None, "is_answered": False} if item.source == "check" else {})
 
     def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
         text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
@@ -247,7 +249,13 @@ class LabelPage:
         found = panels.surest(self.session, label)
         with self.session.lock:
             texts = [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]
-        return {"texts": texts, "known": panels.known_accuracy(self.session)}
+        right, why_not = panels.right_among_surest(self.session, label, found), self.session.why_not_accept
+        return {
+            "texts": texts,
+            "known": panels.known_accuracy(self.session) if right is None else right.sentence(),
+            "right": None if right is None else right._asdict(),
+            "why_not_accept": why_not,
+        }
 
     def search(self, words: str) -> dict[str, Any]:
         """Return the texts that contain some words."""

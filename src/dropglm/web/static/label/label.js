@@ -15,7 +15,7 @@ const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
 const WAITING = "Waiting for the server…";
 const DONE = "All texts are labelled or skipped. The labels, a model and its predictions are under Export.";
-const SOURCES = { random: "drawn at random", chosen: "chosen to teach the model", search: "found by search" };
+const SOURCES = { random: "drawn at random", chosen: "chosen to teach the model", search: "found by search", check: "asked again as a check" };
 const LISTED = -1; // the place of a text without an answer that was opened from a list
 const QUICK = ["answer", "skip", "keep", "export"]; // actions after which lists need not be asked for again
 

@@ -72,19 +72,21 @@ function showCount() {
   const labels = surestLabels();
   const isMixed = labels.some(([, name]) => name !== label);
   accept.textContent = isMixed ? `Label ${ofTexts(labels.length)}` : `Accept ${labels.length} as ${label}`;
-  accept.disabled = !labels.length;
+  accept.disabled = !labels.length || element("surest").dataset.refused === "yes";
 }
 
 export async function showSurest() {
   const label = element("surest-class").value;
-  const { texts, known } = await ask(`surest?label=${encodeURIComponent(label)}`);
+  const { texts, known, why_not_accept: refusal } = await ask(`surest?label=${encodeURIComponent(label)}`);
   const box = clear(element("surest"));
   box.dataset.label = label;
+  box.dataset.refused = refusal ? "yes" : "no";
   if (!texts.length) {
     quiet(box, "The model has not learnt this class yet.");
     return;
   }
   quiet(box, known);
+  if (refusal) quiet(box, refusal);
   button(make(box, "p"), "", () => {
     const says = (n) => `Labelled ${ofTexts(n)}; one undo takes all of this back.`;
     page.act("answer_all", { labels: surestLabels() }, { says, stays: true });
@@ -98,10 +100,10 @@ export async function showSurest() {
   showCount();
 }
 
-// Asks again if there was no model; a list that someone looks at stays as it is.
+// Asks again if there was no model, or too few random texts; a list that someone looks at stays as it is.
 export async function fillSurest() {
   const box = element("surest");
-  if (box.hasChildNodes() && !box.querySelector("li")) await showSurest();
+  if (box.hasChildNodes() && (!box.querySelector("li") || box.dataset.refused === "yes")) await showSurest();
 }
 
 // The texts that a search has found, with their labels.
