@@ -45,19 +45,19 @@ class Calibration(NamedTuple):
         t.
     n_labels : int
         Number of labels when it was computed.
-    n_drawn : int
-        How many of them were of texts drawn at random.
     sureness : ndarray
         For each text drawn at random, the probability of the class that a model predicts that has not seen it.
     right : ndarray of bool
         Whether these predictions are right.
+    own : ndarray
+        The probabilities of the right classes.
     """
 
     scale: float = 1.0
     n_labels: int = 0
-    n_drawn: int = 0
     sureness: np.ndarray = np.empty(0)
     right: np.ndarray = np.empty(0, np.bool_)
+    own: np.ndarray = np.empty(0)
 
     @classmethod
     def of(cls, p: np.ndarray, y: np.ndarray, drawn: np.ndarray) -> "Calibration":
@@ -85,10 +85,9 @@ class Calibration(NamedTuple):
         eta = np.log(np.maximum(p, SMALLEST))
         fitter = BlendFitter(None, y, np.where(drawn, 1.0, CHOSEN))
         scale = float(fitter.fit(eta, calibrate=True, priors=PRIORS._replace(alone=PRIOR)).scale)
-        found = Multinomial.mean(scale * eta[drawn])
-        return cls(
-            scale, len(y), int(drawn.sum()), found.max(axis=1), found.argmax(axis=1) == y[drawn]
-        )
+        p, y = Multinomial.mean(scale * eta[drawn]), y[drawn]
+        right = p.argmax(axis=1) == y
+        return cls(scale, len(drawn), p.max(axis=1), right, p[np.arange(len(y)), y])
 
     def serves(self, n_labels: int) -> bool:
         """Return whether it can be used again, for about as many labels."""
