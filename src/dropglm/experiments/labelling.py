@@ -353,7 +353,12 @@ SUREST_TITLE = f"The {SUREST} surest texts of each class: share of right ones in
 def _honest(lines: Lines) -> list[ResultTable]:
     """Return mean probabilities beside accuracies, of the page and of its export, and the surest texts."""
     page = {"accuracy": "accuracy", "mean probability": "mean", "before": "before"}
-    surest = {"right": "surest", "said": "said", "mean probability": "probability", "in the interval": "inside"}
+    surest = {
+        "right": "surest",
+        "said": "said",
+        "mean probability": "probability",
+        "in the interval": "inside",
+    }
     return [
         _means(PROBABILITIES, lines.where(method=CHOSEN), "probabilities", page),
         _means(f"The exported model. {PROBABILITIES}", lines.where(method=EXPORTED), "exported", page),

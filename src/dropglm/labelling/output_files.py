@@ -48,7 +48,9 @@ def write_labels(session: LabellingSession, path: str | os.PathLike[str], table:
     if not labels:
         raise InputError("There are no labels yet.")
     copy_of = session.answers.numbers.copy_of
-    rows = _labelled_rows(session, labels, table, drawn={number: copy_of[number] in drawn for number in labels})
+    rows = _labelled_rows(
+        session, labels, table, drawn={number: copy_of[number] in drawn for number in labels}
+    )
     tables.write((frame.filter(frame[LABEL].is_not_null()) for frame in rows), path)
     return len(labels)
 
