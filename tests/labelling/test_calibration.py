@@ -58,7 +58,7 @@ def test_the_number_of_right_texts_is_beta_binomial(checks):
 
 def test_a_pool_model_is_scaled_by_what_held_out_texts_show(topics):
     pool, truth = topics
-    labels = {number: truth[number] for number in range(40)} | {number: "sport" for number in range(40, 52)}
+    labels = {number: truth[number] for number in range(40)} | dict.fromkeys(range(40, 52), "sport")
     before, model = pool.fit(labels), pool.fit(labels, drawn=range(30, 52))
     scale = model.calibration.scale
     assert scale < 0.9  # half of the texts drawn at random have wrong labels

@@ -59,8 +59,8 @@ class LabelOptions:
         default=False,
     )
     max_error: float | None = MODEL.field(
-        "Share of the answers of --model that may be wrong, with --only-open; by default 0.05. Texts are open "
-        "where it is not sure enough.",
+        "Share of the answers of --model that may be wrong, with --only-open; by default 0.05. Texts are "
+        "open where it is not sure enough.",
         callback=share,
     )
     confidence: float | None = MODEL.field(

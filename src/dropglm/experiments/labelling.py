@@ -271,16 +271,16 @@ class Labelling(Experiment):
             session = partial(simulate, seed=seed)
             for method, strategy in STRATEGIES.items():
                 is_chosen = method == CHOSEN
-                how = {"measured": MEASURED, "honest": HONEST} if is_chosen else {"measured": ()}
-                measure = partial(session, strategy=strategy, labels=labels, **how)
+                at = {"measured": MEASURED, "honest": HONEST} if is_chosen else {"measured": ()}
+                measure = partial(session, strategy=strategy, labels=labels, **at)
                 cost = cost_of(name, strategy, labels)
                 more = {"strategy": strategy._asdict()} | ({"honest": [*HONEST]} if is_chosen else {})
                 fits.append(data.fit(method, measure, cost, **more))
             if seed < EXPORTED_SEEDS:
-                at = tuple(n for n in EXPORTED_AT if n <= labels)
-                how = {"strategy": STRATEGIES[CHOSEN], "measured": (), "exported": at}
-                measure = partial(session, labels=max(at), **how)
-                fits.append(data.fit(EXPORTED, measure, 60.0, exported=[*at]))
+                export = tuple(n for n in EXPORTED_AT if n <= labels)
+                chosen = partial(session, strategy=STRATEGIES[CHOSEN], measured=())
+                measure = partial(chosen, labels=max(export), exported=export)
+                fits.append(data.fit(EXPORTED, measure, 60.0, exported=[*export]))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:

@@ -429,8 +429,8 @@ class LabellingSession:
         if n >= FEWEST_OUTCOMES:
             return None
         return (
-            f"Texts can be accepted together when {FEWEST_OUTCOMES} texts drawn at random have shown how many "
-            f"guesses are right ({n} so far)."
+            f"Texts can be accepted together when {FEWEST_OUTCOMES} texts drawn at random have shown how "
+            f"many guesses are right ({n} so far)."
         )
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:

@@ -19,7 +19,7 @@ from dropglm.labelling import panels
 from dropglm.labelling.background_trainer import Item
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.output_files import Exports
-from dropglm.labelling.session import ChangedError, LabellingSession
+from dropglm.labelling.session import FEWEST_OUTCOMES, ChangedError, LabellingSession
 from dropglm.text.explanation import only_words
 from dropglm.web.application import json_answer, page_routes, read_json
 
@@ -171,7 +171,7 @@ class LabelPage:
             "curve": [[n_labels, *found] for n_labels, found in points],
             "more": more,
             "n_random": n_random,
-            "n_needed": panels.FEWEST_OUTCOMES,
+            "n_needed": FEWEST_OUTCOMES,
             "words": [
                 [name, _without_punctuation(words.get(number, []))[:SHOWN_WORDS]]
                 for number, name in names.items()
