@@ -6,10 +6,12 @@ predictors are multiplied by the t that minimises
     Σ_i w_i loss_i(t η_i) + 5 (t - 1)²,
 
 where η_i are the predictors of labelled text i by models fitted without it, w_i = 1 if it was drawn at
-random, and 0.2 if not. What the model predicts, and hence its accuracy, stays as it is. How many texts of a list are
-right, such as those that the model is surest of, has a beta prior around the mean of their probabilities;
-labelled texts drawn at random that the model is as sure of, and texts of such lists that were asked again,
-turn it into a posterior, and the number has the beta-binomial distribution that follows.
+random, and 0.2 if not. What the model predicts, and hence its accuracy, stays as it is.
+
+How many texts of a list are right, such as those that the model is surest of, has a beta prior around the
+mean of their probabilities. Labelled texts drawn at random that the model is as sure of, and texts of such
+lists that were asked again, turn it into a posterior, and the number has the beta-binomial distribution that
+follows.
 """
 
 import math
