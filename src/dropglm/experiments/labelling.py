@@ -198,7 +198,8 @@ class Session:
         model = tuned_model(pool.texts, self.labels, (), pool.copy_of.tolist(), n_jobs=1)
         texts = [pool.texts[number] for number in numbers]
         before = model.predict_proba(texts)
-        calibrate_on_drawn(model, self.labels, self.drawn)
+        rest = [text for number, text in enumerate(pool.texts) if number not in self.labels]
+        calibrate_on_drawn(model, self.labels, self.drawn, rest)
         right = model.classes_[before.argmax(axis=1)] == self.data.truth[numbers]
         means = {"before": before, "mean": model.predict_proba(texts)}
         return {name: float(p.max(axis=1).mean()) for name, p in means.items()} | {

@@ -25,6 +25,7 @@ TEXT, LABEL = "text", "label"  # columns that dropglm train reads unless others 
 DRAWN = "drawn_at_random"  # column that dropglm train --validation-column takes
 PREFIX = "table_"  # of columns of the table that have the name of one of ours
 BATCH = 10_000  # rows
+SAMPLE = 5000  # texts without labels whose mean probability is made the accuracy; at most twice as many
 
 
 def write_labels(session: LabellingSession, path: str | os.PathLike[str], table: Table | None = None) -> int:
@@ -120,25 +121,33 @@ def tuned_model(
     rest = [text for text, first in zip(texts, copy_of, strict=True) if first not in labels]
     model = TextClassifier(random_state=0, **how)
     model.fit([texts[number] for number in labels], list(labels.values()), X_unlabeled=rest or None)
-    calibrate_on_drawn(model, labels, drawn)
+    calibrate_on_drawn(model, labels, drawn, rest)
     return model
 
 
-def calibrate_on_drawn(model: "TextClassifier", labels: Mapping[int, Any], drawn: Collection[int]) -> None:
-    """Calibrate a model that was tuned on these labels on the texts drawn at random, if there are any."""
+def calibrate_on_drawn(
+    model: "TextClassifier", labels: Mapping[int, Any], drawn: Collection[int], rest: Sequence[str]
+) -> None:
+    """Calibrate a model that was tuned on these labels on the texts drawn at random, if there are any.
+
+    ``rest`` are texts without labels.
+    """
     import numpy as np
 
-    from dropglm.labelling.calibration import Calibration
+    from dropglm.labelling.calibration import scale_to_accuracy
     from dropglm.text.guarantees import Evidence
     from dropglm.text.labels import find_class_numbers
 
     p, y = model.cv_probabilities_, find_class_numbers(list(labels.values()), model.classes_)
-    held_out = ~np.isnan(p[:, 0])
-    is_drawn = np.isin(list(labels), list(drawn))[held_out]
-    if is_drawn.any():
-        found = Calibration.of(p[held_out], y[held_out], is_drawn)
-        top, own = found.sureness.astype(np.float32), found.own.astype(np.float32)
-        model._stored_model().rely_on(Evidence(top, own, found.right, "estimate"), found.scale)
+    used = ~np.isnan(p[:, 0]) & np.isin(list(labels), list(drawn))
+    if not used.any() or not rest:
+        return
+    p, y = p[used], y[used]
+    some = rest[:: max(1, len(rest) // SAMPLE)]
+    scale = scale_to_accuracy(model.predict_proba(some), p.argmax(axis=1) == y)
+    p = p**scale
+    evidence = Evidence.of(p / p.sum(axis=1, keepdims=True), y, "estimate")
+    model._stored_model().rely_on(evidence, scale)
 
 
 def write_predictions(
