@@ -183,7 +183,7 @@ def test_recent_answers_begin_with_the_last_one_also_if_it_is_a_correction(serve
 def test_panels_and_exports(served, tmp_path):
     address, session, exports = served
     refused = act(address, "answer_all", labels=list(enumerate(TRUTH[:40])))
-    assert "when 10 texts drawn at random" in refused.error
+    assert "when it is known how many are right" in refused.error
     session.answer_all(dict(enumerate(TRUTH[:40])))
     assert session.wait(300)
     panels = ask(address, "api/panels").json

@@ -429,8 +429,8 @@ class LabellingSession:
         if n >= FEWEST_OUTCOMES:
             return None
         return (
-            f"Texts can be accepted together when {FEWEST_OUTCOMES} texts drawn at random have shown how "
-            f"many guesses are right ({n} so far)."
+            "Texts can be accepted together when it is known how many are right "
+            f"({n} of {FEWEST_OUTCOMES} random texts answered)."
         )
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:

@@ -252,7 +252,9 @@ class LabelPage:
         right, why_not = panels.right_among_surest(self.session, label, found), self.session.why_not_accept
         return {
             "texts": texts,
-            "known": panels.known_accuracy(self.session) if right is None else right.sentence(),
+            "known": right.sentence()
+            if right is not None
+            else why_not or panels.known_accuracy(self.session),
             "right": None if right is None else right._asdict(),
             "why_not_accept": why_not,
         }

@@ -86,7 +86,6 @@ export async function showSurest() {
     return;
   }
   quiet(box, known);
-  if (refusal) quiet(box, refusal);
   button(make(box, "p"), "", () => {
     const says = (n) => `Labelled ${ofTexts(n)}; one undo takes all of this back.`;
     page.act("answer_all", { labels: surestLabels() }, { says, stays: true });
