@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.core.families import Multinomial
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import DOCSTRINGS, versions_of
 from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
@@ -54,7 +53,7 @@ HONEST = (30, 60, 100, 200, 300, 500)  # numbers of labels at which probabilitie
 SUREST = 20  # texts of a class that are listed
 EXPORTED = "the exported model"
 EXPORTED_AT, EXPORTED_SEEDS = (60, 200), 2
-SUBSET_SEEDS = 2
+SUBSET_SEEDS = 5
 SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
 WHOLE_PERCENT = Unit(100.0, 0)
@@ -146,7 +145,8 @@ class Session:
         """Return the texts that the model chooses."""
         if not count:
             return []
-        pool, p = self.data.pool, self.model.probabilities
+        pool, found = self.data.pool, self.model.calibration or Calibration()
+        p = found.undo(self.model.probabilities)
         return choose_texts(p, pool.latent, self.labels, size=count, excluded=self.excluded).tolist()
 
     def answer(self, number: int, *, at_random: bool) -> None:
@@ -172,7 +172,7 @@ class Session:
         model, truth, lists = self.model, self.data.truth, []
         found = model.calibration or Calibration()
         p = model.probabilities
-        before = Multinomial.mean(np.log(np.maximum(p[numbers], 1e-300)) / found.scale)
+        before = found.undo(p[numbers])
         free = ~self.is_copy
         free[list(self.labels)] = False
         others = np.flatnonzero(free)
@@ -259,8 +259,9 @@ class Labelling(Experiment):
         return self._sessions(quick, self.quick_seeds if quick else self.seeds)
 
     def subset(self) -> list[PlannedFit]:
-        """Return the sessions with the first seeds."""
-        return self._sessions(False, min(self.seeds, SUBSET_SEEDS))
+        """Return the sessions in which texts are chosen, with the first seeds."""
+        fits = self._sessions(False, min(self.seeds, SUBSET_SEEDS))
+        return [fit for fit in fits if fit.method != RANDOM]
 
     def _sessions(self, quick: bool, seeds: int) -> list[PlannedFit]:
         sets = (DOCSTRINGS,) if quick else self.sets

@@ -361,9 +361,12 @@ class BackgroundTrainer:
         _ = snapshot.words  # computed here, so that nobody waits for them
         excluded = self._is_copy.copy()
         excluded[lesson.answered] = True
-        chosen = choose_texts(
-            snapshot.probabilities, self._pool.latent, list(lesson.labels), size=QUEUE, excluded=excluded
+        p = (
+            snapshot.probabilities
+            if model.calibration is None
+            else model.calibration.undo(snapshot.probabilities)
         )
+        chosen = choose_texts(p, self._pool.latent, list(lesson.labels), size=QUEUE, excluded=excluded)
         free = np.flatnonzero(~excluded)
         random = self._rng.choice(free, min(QUEUE, len(free)), replace=False)
         items = (

@@ -31,6 +31,7 @@ CHOSEN = 0.2  # the weight of a text that was not drawn at random
 PRIOR = Prior(mean=1.0, strength=10.0, smallest=0.15)
 FOLDS = 5
 GROWTH = 1.25  # after which the factor is computed again, in numbers of labels
+TINY = 1e-300
 SMALLEST = 1e-6  # probability of a class that the texts of a fold alone have
 # The prior of the texts of a list counts as eight texts, and a quarter of a wrong one is added, since a
 # probability of 1 is never quite true. In the same sessions, 94 % of the numbers of right texts among the 20
@@ -87,6 +88,16 @@ class Calibration(NamedTuple):
         scale = float(fitter.fit(eta, calibrate=True, priors=PRIORS._replace(alone=PRIOR)).scale)
         p, y = Multinomial.mean(scale * eta[drawn]), y[drawn]
         return cls(scale, len(drawn), p.max(axis=1), p.argmax(axis=1) == y)
+
+    def undo(self, p: np.ndarray) -> np.ndarray:
+        """Return probabilities as they were before they were calibrated.
+
+        Texts are chosen by these: by calibrated ones, choices were no better. With 100 labels, the accuracy
+        on rt, imdb8k and news4 was 0.01 lower (two seeds).
+        """
+        if self.scale == 1.0:
+            return p
+        return Multinomial.mean(np.log(np.maximum(np.asarray(p, np.float64), TINY)) / self.scale)
 
     def serves(self, n_labels: int) -> bool:
         """Return whether it can be used again, for about as many labels."""
