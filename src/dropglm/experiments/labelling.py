@@ -52,8 +52,8 @@ MEASURED = (50, 100, 200, 500)
 HONEST = (30, 60, 100, 200, 300, 500)  # numbers of labels at which probabilities are compared with accuracies
 SUREST = 20  # texts of a class that are listed
 EXPORTED = "the exported model"
-EXPORTED_AT, EXPORTED_SEEDS = (60, 200), 2
-SUBSET_SEEDS = 5
+EXPORTED_AT = (60, 200)  # numbers of labels, with the first seed
+SUBSET_SEEDS = 2
 SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
 WHOLE_PERCENT = Unit(100.0, 0)
@@ -250,8 +250,7 @@ class Labelling(Experiment):
             f"of a class are the {SUREST} with its largest probability among all that have no label; the "
             "share of right ones that is said is the estimate of the page, without checks. Means are over "
             "the data sets, each the mean over its seeds and classes. The exported model is a TextClassifier "
-            f"tuned on the labels so far, with the first {EXPORTED_SEEDS} seeds. A quick run has fewer texts "
-            "and labels."
+            "tuned on the labels so far, with the first seed. A quick run has fewer texts and labels."
         )
 
     def fits(self, quick: bool) -> list[PlannedFit]:
@@ -278,7 +277,7 @@ class Labelling(Experiment):
                 cost = cost_of(name, strategy, labels)
                 more = {"strategy": strategy._asdict()} | ({"honest": [*HONEST]} if is_chosen else {})
                 fits.append(data.fit(method, measure, cost, **more))
-            if seed < EXPORTED_SEEDS:
+            if seed == 0:
                 export = tuple(n for n in EXPORTED_AT if n <= labels)
                 chosen = partial(session, strategy=STRATEGIES[CHOSEN], measured=())
                 measure = partial(chosen, labels=max(export), exported=export)
