@@ -192,23 +192,25 @@ def write(results: Path, encoders: Path) -> None:
         "emotion6, 8 per class": (("emotion6",), 8, True),
         "emotion6, 64 per class": (("emotion6",), 64, True),
     }
-    methods = [method for own in list(found.values())[:1] for method in own]
-    rows = []
-    for method in methods:
-        cells = []
-        for sets, labels, per_class in groups.values():
-            scores = [
-                own[method][0]
-                for (data, _, count, kind), own in found.items()
-                if data in sets and (count, kind) == (labels, per_class) and method in own
-            ]
-            complete = len(scores) == sum(
-                data in sets and (count, kind) == (labels, per_class) for data, _, count, kind in found
-            )
-            accuracy, loss = (np.mean([s[name] for s in scores]) for name in ("accuracy", "log_loss"))
-            cells.append(f"{100 * accuracy:.1f} / {loss:.3f}" if scores and complete else "-")
-        rows.append([method, *cells])
-    block = table(["method", *groups], rows)
+    methods = list(dict.fromkeys(method for own in found.values() for method in own))
+
+    def means(method: str, sets: tuple[str, ...], labels: int, per_class: bool | None) -> str:
+        """Return the mean accuracy and log loss over splits, or a dash if the method lacks some of them."""
+        own = [by for key, by in found.items() if key[0] in sets and key[2:] == (labels, per_class)]
+        if not own or any(method not in by for by in own):
+            return "-"
+        accuracy, loss = (np.mean([by[method][0][name] for by in own]) for name in ("accuracy", "log_loss"))
+        return f"{100 * accuracy:.1f} / {loss:.3f}"
+
+    rows = [[method, *(means(method, *group) for group in groups.values())] for method in methods]
+    compared = (TUNED, "TextClassifier + unlabelled + USE")
+    by_set = [
+        [data, f"{labels}", *(means(method, (data,), labels, None) for method in compared)]
+        for data in ENGLISH
+        for labels in (100, 300)
+        if means(TUNED, (data,), labels, None) != "-"
+    ]
+    block = f"{table(['method', *groups], rows)}\n\n{table(['data', 'labels', *compared], by_set)}"
     print(block)
     fill(ROOT / "docs" / "guides" / "embeddings.md", "fine-tuning", block)
 

@@ -20,7 +20,7 @@ from dropglm.experiments import EXPERIMENTS, Experiment, ExperimentRun, comparis
 from dropglm.experiments.report import ERRORS, describe
 
 # How many captions are shown with their figures, from the first.
-PICTURED = {"few-labels": 2, "encoders": 2, "labelling": 1}
+PICTURED = {"few-labels": 2, "encoders": 1, "labelling": 1}
 
 
 def write(

@@ -140,3 +140,14 @@ def test_exports_have_the_formats_of_their_names(folder):
     assert (folder / "m.pkl").stat().st_size
     error = dropglm("export", "m.skops", "m.txt", cwd=folder, code=2)
     assert "must end in one of .onnx" in " ".join(error.replace("│", " ").split())
+
+
+def test_options_of_other_programs_mean_ours_or_are_answered_with_ours(folder):
+    """What an option names, or asks for, is what is done; otherwise the error names our option."""
+    report = dropglm("evaluate", "m.skops", "all.csv", cwd=folder)
+    asked = ("--data", "all.csv", "--report", "--confusion-matrix", "--errors")
+    assert dropglm("evaluate", "m.skops", *asked, cwd=folder) == report
+    given = [dropglm("explain", "m.skops", option, "good", cwd=folder) for option in ("--class", "--label")]
+    assert given[0] == given[1]
+    assert "--l2 0.1" in dropglm("train", "all.csv", "-C", "10", cwd=folder, code=2)
+    assert "--max-error" in dropglm("predict", "m.skops", "x y", "--threshold", "1", cwd=folder, code=2)

@@ -7,9 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dropglm import TextClassifier, load_model, save_model
-from dropglm.places.rows import TrainingData
-from dropglm.search.held_out import folds_from
-from dropglm.text.second_hand import Source, answers_of, best_factor
+from dropglm.text.second_hand import Source, answers_of, clearly_less, probabilities
 
 CLASSES = np.array(["bad", "good"])
 GOOD, BAD = [f"good{k}" for k in range(25)], [f"bad{k}" for k in range(25)]
@@ -38,12 +36,16 @@ def hand(y, n):
 def test_probabilities_of_answers_are_smoothed_counts():
     y, column = np.array([0, 0, 0, 1, 1]), np.array(["bad", "bad", "good", "good", None, "odd"], object)
     found = Source.of(column, y, np.arange(5), CLASSES)
-    table = np.exp(found.log_table)
+    table = found.table()
     assert list(found.number_of) == ["bad", "good", "odd"]
     assert_allclose(table.sum(axis=1), 1.0)
     assert found.agreement == 0.75
     assert table[0, 0] > table[1, 0]
-    assert_array_equal(found.log_likelihoods(column)[4], 0.0)
+    assert_array_equal(found.answers(column)[0], [0, 1, 2, 3, 5])
+    # Two more texts that are certainly of class 0 and have the answer "good" count like those by hand.
+    more = found.table(np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert_allclose(more[0] @ [0, 1, 0] * 9.0, table[0] @ [0, 1, 0] * 7.0 + 2.0)
+    assert_allclose(more[1], table[1])
 
 
 @pytest.mark.parametrize("right", [0.0, 0.6, 0.95])
@@ -67,13 +69,12 @@ def test_reliable_answers_help_and_random_ones_cost_nothing():
     helped = alone.fit(**given, second_labels=noisy(y, 0.8))
     found = helped.summary_.second_hand
     assert helped.score(new, truth) > without + 0.03
-    assert found["factor"] > 0.0
     assert found["texts"] == 484
     assert found["used"] == [True]
     assert "agreement with your own labels: source 1" in str(helped.summary_)
     useless = alone.fit(**given, second_labels=noisy(y, 0.0, seed=2))
     assert useless.score(new, truth) == without
-    assert useless.summary_.second_hand["factor"] == 0.0
+    assert useless.summary_.second_hand["used"] == [False]
     assert "left out" in str(useless.summary_)
 
 
@@ -91,21 +92,42 @@ def test_several_sources_may_have_gaps_and_names(frame, tmp_path):
     assert not np.isnan(model.cv_probabilities_).any()
 
 
-def test_guests_are_never_held_out_and_copies_of_held_out_rows_are_not_trained_on():
-    y, groups = np.array([0, 1, 0, 1, 0, 1]), np.array([0, 1, 2, 3, 0, 9])
-    data = TrainingData(None, y, {}, np.ones(6), np.ones(6), classes=CLASSES, groups=groups, guests=2)
-    folds = folds_from(2, data, every_class=False)
-    assert_array_equal(np.sort(np.concatenate([fold.test for fold in folds])), np.arange(4))
-    for fold in folds:
-        assert fold.times.tolist()[4:] == [0.0 if 0 in fold.test else 1.0, 1.0]
+def test_expectation_and_maximisation_find_the_tables_of_sources_and_the_classes():
+    """The posterior is that of the true tables, which few labels by hand do not tell."""
+    rng = np.random.default_rng(0)
+    y, truth = rng.integers(2, size=4000), np.array([[0.9, 0.1], [0.4, 0.6]])
+    by_hand, others = np.arange(30), np.arange(30, 4000)
+    columns = [CLASSES[(rng.random(4000) > truth[y, 0]).astype(int)].astype(object) for _ in range(2)]
+    z = np.where(y, 1.0, -1.0) + 1.5 * rng.standard_normal(4000)  # what a model knows of a text
+    p = 1.0 / (1.0 + np.exp(-2.0 * z / 1.5**2))
+    P = np.stack([1.0 - p, p], axis=1)
+    sources = [Source.of(column, y[by_hand], by_hand, CLASSES) for column in columns]
+    q = probabilities(sources, [column[others] for column in columns], P[others])
+    answers = [(column[others] == "good").astype(int) for column in columns]
+    exact = P[others] * np.prod([truth[:, own].T for own in answers], axis=0)
+    exact /= exact.sum(axis=1, keepdims=True)
+    few = P[others] * np.prod(
+        [source.table()[:, own].T for source, own in zip(sources, answers, strict=True)], axis=0
+    )
+    few /= few.sum(axis=1, keepdims=True)
+    assert np.abs(q - exact).max() < 0.06
+    assert np.abs(q - exact).mean() < 0.5 * np.abs(few - exact).mean()
 
 
-def test_the_least_loss_wins_and_no_labels_at_all_only_clearly():
-    one, other = np.array([0.5, 0.7, 0.3]), np.array([0.6, 0.6, 0.4])
-    assert best_factor([one]) == 0
-    assert best_factor([one, one + 1.0, one + 0.9]) == 0
-    assert best_factor([other, other + np.array([0.2, -0.2, 0.1]), one]) == 2
-    assert best_factor([one, one + np.array([0.5, -0.5, 0.1])]) == 1
+def test_texts_without_an_answer_keep_the_prediction_of_the_model():
+    y = np.array([0, 1] * 10)
+    source = Source.of(CLASSES[y].astype(object), y, np.arange(20), CLASSES)
+    p = np.array([[0.3, 0.7], [0.3, 0.7]])
+    q = probabilities([source], [np.array([None, "bad"], object)], p)
+    assert_allclose(q[0], p[0])
+    assert q[1, 0] > 0.7
+
+
+def test_labels_are_left_out_only_if_the_loss_without_them_is_clearly_less():
+    one = np.array([0.5, 0.7, 0.3, np.nan])
+    assert clearly_less(one, one + 1.0)
+    assert not clearly_less(one, one)
+    assert not clearly_less(one, one + np.array([0.5, -0.5, 0.1, 0.0]))
 
 
 def test_answers_are_read_from_columns():
@@ -122,6 +144,12 @@ def test_answers_are_read_from_columns():
         ({}, [*[["good"]] * 10, *[None] * 10], ["good"] * 20, "needs y with one label per text"),
         ({}, [*["good", "bad"] * 5, *[None] * 10], np.zeros((20, 1, 1)), "has 3 dimensions"),
         ({}, [None] * 20, ["good"] * 20, "No text of X has a label"),
+        (
+            {"cv": [([0, 1], [2, 3])]},
+            [*["good", "bad"] * 5, *[None] * 10],
+            ["good"] * 20,
+            "a number of folds",
+        ),
     ],
 )
 def test_bad_input_gets_a_sentence(settings, y, second, message):

@@ -41,8 +41,23 @@ SPELLINGS = {
     "annotate": "label",
     "classify": "predict",
 }
-# Options of other programs, and earlier ones of ours, that stand for one of ours with a value.
-SHORTHANDS = {"--balanced": ["--class-weight", "balanced"], "--labels-only": ["--out-format", "txt"]}
+# Options of other programs, and earlier ones of ours, that stand for one of ours with a value or, if they are
+# followed by an argument or ask for what is done anyway, for nothing. Some mean this in one command only.
+SHORTHANDS: dict[str, tuple[str, ...]] = {
+    "--balanced": ("--class-weight", "balanced"),
+    "--labels-only": ("--out-format", "txt"),
+    **dict.fromkeys(("--input", "--data", "train --multilabel"), ()),
+    **dict.fromkeys(("evaluate --report", "evaluate --confusion-matrix", "evaluate --errors"), ()),
+    "explain --label": ("--class",),
+}
+# What to do in place of options that other programs have.
+ADVICE = {
+    "train -C": "is the inverse of our --l2: for C = 10, give --l2 0.1.",
+    "train --test-size": "is --validation 0.2 here.",
+    "predict --threshold": "see --max-error, which leaves texts open where too many answers would be wrong.",
+    "evaluate --metric": "all measures are reported; --json has their names.",
+    "evaluate --cv": "dropglm train reports the scores of cross-validation; evaluate measures a model.",
+}
 
 Options = TypeVar("Options")
 Command = Callable[[typer.Context, Options], None]
@@ -322,10 +337,27 @@ class Subcommand(TyperCommand):
             for option in options:
                 option.hidden = not everything and option.name not in common
             self.epilog = None if everything else f"All {len(options)} options: {ctx.command_path} --help-all"
-        args = ["--help"] if everything else [word for one in args for word in SHORTHANDS.get(one, [one])]
+        args = ["--help"] if everything else _in_our_words(ctx.info_name, args)
         if self.params[0].name == "model":
             args = _model_first(args)
         return super().parse_args(ctx, args)
+
+
+def _in_our_words(command: str, args: list[str]) -> list[str]:
+    """Return the arguments of a command without the options of other programs.
+
+    Examples
+    --------
+    >>> _in_our_words("evaluate", ["m.skops", "--data", "a.csv", "--report"])
+    ['m.skops', 'a.csv']
+    """
+    end = args.index("--") if "--" in args else len(args)
+    found: list[str] = []
+    for one in args[:end]:
+        if advice := ADVICE.get(f"{command} {one}"):
+            raise bad_option(one, advice)
+        found += SHORTHANDS.get(f"{command} {one}", SHORTHANDS.get(one, (one,)))
+    return found + args[end:]
 
 
 def _model_first(args: list[str]) -> list[str]:

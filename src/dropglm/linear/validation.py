@@ -63,7 +63,6 @@ def check_classification(
         None if groups is None else checks.groups(groups, X.shape[0]),
         labels.membership,
         labels.multilabel,
-        labels.guests,
     )
 
 

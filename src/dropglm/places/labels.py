@@ -36,15 +36,12 @@ class RowLabels(NamedTuple):
         None if y says all.
     multilabel : bool
         Whether rows have any number of labels.
-    guests : int
-        How many of the rows, the last ones, are never held out.
     """
 
     classes: np.ndarray
     y: np.ndarray
     membership: np.ndarray | None = None
     multilabel: bool = False
-    guests: int = 0
 
     @classmethod
     def of(cls, estimator: Any, y: Any, n: int, label_probabilities: Any = None) -> Self:
@@ -95,12 +92,6 @@ class RowLabels(NamedTuple):
                 check_classification_targets(y)
         return cls(*number_classes(y))
 
-    def with_guests(self, P: np.ndarray) -> Self:
-        """Return them with further rows that are never held out, given the probabilities of their classes."""
-        own = np.eye(len(self.classes))[self.y] if self.membership is None else self.membership
-        y = np.concatenate([self.y, P.argmax(axis=1)])
-        return self._replace(y=y, membership=np.vstack([own, P]), guests=len(P))
-
     def counts(self) -> Counter[Any]:
         """Return the number of rows with each label; of probabilities, those where it is the likeliest."""
         if not self.multilabel:
@@ -114,24 +105,9 @@ class RowLabels(NamedTuple):
         return self._replace(y=self.y[rows], membership=None if known is None else known[rows])
 
 
-class Guests(NamedTuple):
-    """Rows that are trained on with probabilities of the classes, but never held out.
-
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n, K)
-        Of all rows without a label, NaN for those that are not trained on.
-    factor : float
-        Of their weights.
-    """
-
-    probabilities: np.ndarray
-    factor: float
-
-
 def with_class_weights(class_weight: Any, labels: RowLabels, sample_weights: np.ndarray) -> np.ndarray:
     """Return sample weights times the weights of the classes, which several labels cannot have."""
-    classes, y, membership, multilabel, _ = labels
+    classes, y, membership, multilabel = labels
     by_class = np.bincount(y, sample_weights) if membership is None else sample_weights @ membership
     if not by_class.all():
         raise InputError(

@@ -63,20 +63,12 @@ class TrainingData(NamedTuple):
     # (multilabel), 1 for those that it has. y is then the likeliest class, or a number for the rarest label.
     membership: np.ndarray | None = None
     multilabel: bool = False
-    guests: int = 0  # how many of the rows, the last ones, are never held out
 
     @property
     def memberships(self) -> np.ndarray:
         """How far each row belongs to each class, 1 or 0 if that is certain; shape (n, K)."""
         known = self.membership
         return indicators(self.y, range(len(self.classes))) if known is None else known
-
-    def first(self, n: int) -> "TrainingData":
-        """Return the labels, weights and groups of the first rows, without features."""
-        known = {name: getattr(self, name) for name in ("groups", "membership")}
-        own: dict[str, Any] = {name: None if value is None else value[:n] for name, value in known.items()}
-        rows = self._replace(X=None, y=self.y[:n], weights=self.weights[:n], guests=0, **own)
-        return rows._replace(sample_weights=self.sample_weights[:n])
 
     def without_zero_weights(self) -> "TrainingData":
         """Return the data without rows of weight 0, which must not matter even if they would overflow.

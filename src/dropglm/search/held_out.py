@@ -289,12 +289,9 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     -------
     list of Fold
     """
-    n, K, every_group = len(data.y) - data.guests, len(data.classes), data.groups
+    n, K = len(data.y), len(data.classes)
     repeats, units = repeats_of(n, K) if cv is None else 1, None
     cv = FOLDS if cv is None else cv
-    guests = data.guests
-    if guests:
-        data = data.first(n)
     names, strata = (data.classes, data.y) if data.membership is None else occurring(data)
     if isinstance(cv, Integral):
         groups = np.arange(n) if data.groups is None else group_numbers(data.groups)
@@ -319,19 +316,10 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
             )
         if not data.sample_weights[test].any():
             raise InputError(f"Split {number} has no row of positive weight to score.")
-        folds.append(fold._replace(times=np.append(fold.times, guests_of(fold, guests, every_group))))
+        folds.append(fold)
     if not folds:
         raise InputError("cv has no folds.")
     return folds
-
-
-def guests_of(fold: Fold, guests: int, groups: np.ndarray | None) -> np.ndarray:
-    """Return how often each of the last rows is trained on: not with held-out rows of the same group."""
-    times = np.ones(guests)
-    if guests and groups is not None:
-        held_out = set(groups[fold.test].tolist())
-        times[[label in held_out for label in groups[-guests:].tolist()]] = 0.0
-    return times
 
 
 class CandidateResult(NamedTuple):

@@ -285,9 +285,10 @@ class TextClassifier(TextModel):
             probability, NaN in all columns, are unlabelled texts.
         second_labels : array-like of shape (n,) or (n, A), mapping or data frame, default=None
             Labels of X from A sources that may be wrong: rules, a language model, other annotators; None
-            where a source has none. They count for texts without a label in y, as probabilities that the
-            texts with both kinds of labels suggest, and as far as this helps texts with a label in y that are
-            held out. ``summary_.second_hand`` says what they brought.
+            where a source has none. Texts without a label in y are then trained on with probabilities of the
+            classes, which follow from how reliable the answers are and from what models of the other texts
+            predict; see ``dropglm.text.second_hand``. Scores and ``cv_probabilities_`` are those of texts
+            with a label in y. ``summary_.second_hand`` says what the answers brought.
 
         Returns
         -------

@@ -223,7 +223,6 @@ SUMMARY = Record(
                 "texts": whole(),
                 "agreement": several(none_or(number(0.0, 1.0))),
                 "used": several(FLAG),
-                "factor": number(0.0),
                 **dict.fromkeys(("score", "score_without"), number()),
             },
             or_none=True,

@@ -91,9 +91,8 @@ class Summary:
         None if there are no second-hand labels. Otherwise the names of their sources ("sources"), the number
         of texts that have no other label ("texts"), the share of the texts with a label by hand with which
         each source agrees ("agreement"; None if there is no such text), whether its answers say anything
-        about the classes ("used"), the weight of a text with second-hand labels ("factor"), and the mean
-        score of the texts with a label by hand when they were held out, with and without the second-hand
-        labels ("score", "score_without").
+        about the classes ("used"), and the mean score of the texts with a label by hand when they were held
+        out, with and without the second-hand labels ("score", "score_without").
     """
 
     texts: dict[str, int]
@@ -110,10 +109,6 @@ class Summary:
     contradictory: int = 0
     several_labels: dict[str, Any] | None = None
     second_hand: dict[str, Any] | None = None
-
-    def with_second_hand(self, found: dict[str, Any]) -> Self:
-        """Return the summary with what second-hand labels brought."""
-        return replace(self, second_hand=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -268,10 +263,10 @@ def second_hand_line(found: dict[str, Any]) -> str:
         agrees = "none in common" if share is None else f"{share:.2f}"
         sources.append(f"{name} {agrees}{'' if used else ' (left out)'}")
     line = f"{found['texts']:,} texts; agreement with your own labels: {', '.join(sources)}; "
-    if not found["factor"]:
+    if not any(found["used"]):
         return f"{line}not used, since they do not help held-out texts"
     losses = f"log loss {-found['score']:.4f} instead of {-found['score_without']:.4f} without them"
-    return f"{line}{losses}, each with weight {found['factor']:g}"
+    return f"{line}{losses}"
 
 
 def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:

@@ -1,39 +1,49 @@
 """Second-hand labels: answers of rules, a language model or other annotators, for texts without a label.
 
-Each source has a probability of every answer given the true class. It is estimated on the texts that also
-have a label by hand:
+Each source has a probability π_ks of the answer s given the class k. Sources are taken to err independently
+of each other and of the text, so a text x with answers s, t, … has
 
-    P(answer s | class k) = (n_ks + a q_ks) / (n_k + a),    q_ks = r [s = k] + (1 - r) n_s / n,
+    q_k = P(k | x, s, t, …) ∝ P(k | x) π_ks π'_kt …,
 
-where n_ks counts texts of class k with the answer s, and r is how much more often than by chance the source
-is right in all classes together (Cohen's κ). A source is left out unless it predicts the labels by hand, each
-from the others, better than the shares of the classes do, by a factor of 20 in the likelihood of all of them:
-answers that say nothing would pull predictions towards these shares. Sources are taken to err independently,
-so a text with answers s, t, … has
+where P(k | x) is what a model predicts that has not been trained on this text: at first the model of the
+labels by hand, then models that were trained on q, from folds without the text. The tables follow from all
+texts with an answer, by expectation and maximisation, until they agree with q (Dawid and Skene, 1979; Raykar
+and others, 2010):
 
-    P(k | s, t, …) ∝ P(k) P(s | k) P(t | k) …
+    π_ks = (n_ks + m_ks + a p_ks) / Σ_t (n_kt + m_kt + a p_kt),    p_ks = r [s = k] + (1 - r) n_s / n,
 
-and is trained on with these probabilities as labels, times a factor. Texts with a label by hand keep it. Only
-these are held out, and their cross-validated loss decides between several factors. With 0, where texts with
-second-hand labels are unlabelled texts, it has to be clearly less: the sources that are left have shown that
-they say something, and the loss of a few texts is little more than chance.
+where n_ks counts texts of class k with the answer s that have a label by hand, m_ks is the sum of q_k over
+the others, and r is how much more often than by chance the source is right in all classes together (Cohen's
+κ). The final model is trained on q as labels, with the labels by hand where there are any.
+
+A source is left out unless it predicts the labels by hand, each from the others, better than the shares of
+the classes do, by a factor of 20 in the likelihood of all of them: answers that say nothing would only blur
+the model's own predictions. All are left out if the loss of texts with a label by hand, when they are held
+out, is clearly less without them.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.places.labels import Guests, has_several, is_missing
+from dropglm.base.progress import begin_stage
+from dropglm.places.labels import has_several, is_missing
+from dropglm.search.scoring import wilson_interval
+from dropglm.text.embeddings import embed
 from dropglm.text.fitted_model import FittedTextModel
+from dropglm.text.guarantees import Evidence
 from dropglm.text.labels import check_text_labels
-from dropglm.text.training import TextsInMemory, check_text_settings, fit_to_texts
+from dropglm.text.training import TextsInMemory, check_text_settings, draws_folds, fit_to_texts
 
-FACTORS = (0.0, 0.1, 0.3, 1.0)
 PRIOR = 4.0  # a, in texts
 EVIDENCE = 3.0  # that a source says something: the logarithm of the ratio of the likelihoods
 CLEARLY = 0.5  # standard errors of the difference of the losses
+ROUNDS = 3  # fits to q
+STEPS, SETTLED = 200, 1e-4  # of expectation and maximisation, at most; a change of π that ends them
 
 
 class Source(NamedTuple):
@@ -43,8 +53,10 @@ class Source(NamedTuple):
     ----------
     number_of : dict
         The number of each answer; those of the classes come first.
-    log_table : ndarray of shape (K, answers)
-        log P(s | k).
+    counts : ndarray of shape (K, answers)
+        n_ks, the number of texts with a label by hand, by class and answer.
+    prior : ndarray of shape (K, answers)
+        a p_ks.
     agreement : float or None
         The share of the labels by hand with which it agrees; None if it has no answer for these texts.
     evidence : float
@@ -53,7 +65,8 @@ class Source(NamedTuple):
     """
 
     number_of: dict[Any, int]
-    log_table: np.ndarray
+    counts: np.ndarray
+    prior: np.ndarray
     agreement: float | None
     evidence: float
 
@@ -65,7 +78,7 @@ class Source(NamedTuple):
         --------
         >>> answers = np.array(["a", "b", "a", "b", None], object)
         >>> found = Source.of(answers, np.array([0, 1, 0, 1]), np.arange(4), np.array(["a", "b"]))
-        >>> found.agreement, np.exp(found.log_table).round(2)[0]
+        >>> found.agreement, found.table().round(2)[0]
         (1.0, array([0.93, 0.07]))
         """
         # Answers that are no class may still say something about the classes.
@@ -88,15 +101,53 @@ class Source(NamedTuple):
             own = np.arange(K) == k
             eta = log_shares + np.log((counts[:, s] - own + prior[:, s]) / (sizes - own + PRIOR))
             evidence += float(eta[k] - np.logaddexp.reduce(eta) - log_shares[k])
-        log_table = np.log((counts + prior) / (sizes[:, None] + PRIOR))
-        return cls(number_of, log_table, float(np.trace(counts) / n) if n else None, evidence)
+        return cls(number_of, counts, prior, float(np.trace(counts) / n) if n else None, evidence)
 
-    def log_likelihoods(self, column: np.ndarray) -> np.ndarray:
-        """Return log P(s | k) of every answer, 0 for those that are missing; shape (n, K)."""
-        found = np.zeros((len(column), len(self.log_table)))
+    def table(self, more: np.ndarray | float = 0.0) -> np.ndarray:
+        """Return π, given m_ks of texts without a label by hand; shape (K, answers)."""
+        found = self.counts + more + self.prior
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def answers(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of a column that have an answer, and the numbers of their answers."""
         rows = [row for row, one in enumerate(column) if one is not None]
-        found[rows] = self.log_table[:, [self.number_of[column[row]] for row in rows]].T
-        return found
+        return np.array(rows, np.intp), np.array([self.number_of[column[row]] for row in rows], np.intp)
+
+
+def probabilities(sources: Sequence[Source], columns: Sequence[np.ndarray], p: np.ndarray) -> np.ndarray:
+    """Return q of texts without a label by hand, and with at least one answer.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+    columns : sequence of ndarray of shape (n,)
+        The answers of each source for these texts.
+    p : ndarray of shape (n, K)
+        P(k | x).
+
+    Examples
+    --------
+    >>> y, column = np.array([0, 1] * 20), np.array(["a", "b"] * 20, object)
+    >>> source = Source.of(column, y, np.arange(40), np.array(["a", "b"]))
+    >>> probabilities([source], [np.array(["a", "b"], object)], np.full((2, 2), 0.5)).round(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    given = [source.answers(column) for source, column in zip(sources, columns, strict=True)]
+    tables, log_p = [source.table() for source in sources], np.log(np.maximum(p, np.finfo(float).tiny))
+    for _ in range(STEPS):
+        eta = log_p.copy()
+        for table, (rows, numbers) in zip(tables, given, strict=True):
+            eta[rows] += np.log(table[:, numbers]).T
+        q = np.exp(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True))
+        before, tables = tables, []
+        for source, (rows, numbers) in zip(sources, given, strict=True):
+            sums = np.zeros(source.counts.shape[::-1])
+            np.add.at(sums, numbers, q[rows])
+            tables.append(source.table(sums.T))
+        if max(np.abs(new - old).max() for new, old in zip(tables, before, strict=True)) < SETTLED:
+            break
+    return q
 
 
 def log_class_shares(y: np.ndarray, K: int) -> np.ndarray:
@@ -132,7 +183,7 @@ def answers_of(given: Any, n: int) -> dict[str, np.ndarray]:
 
 
 def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels: Any) -> FittedTextModel:
-    """Fit a classifier with each factor of the second-hand labels, and return the best model.
+    """Fit a classifier without the second-hand labels, then to the probabilities of the classes with them.
 
     ``texts`` are the arguments of ``TextsInMemory``.
     """
@@ -146,56 +197,113 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
         raise InputError("second_labels needs texts without a label: None in y.")
     if not classifier.tune:
         raise InputError("second_labels needs tune=True: held-out texts decide how far they count.", "tune")
+    if not draws_folds(classifier):
+        raise InputError("second_labels needs a number of folds as cv, or None.")
 
-    # The probabilities of the classes, by the sources that say something.
     classes, y = np.unique(labels, return_inverse=True)
-    answers = answers_of(second_labels, len(texts["X"]))
-    rows = np.flatnonzero(by_hand)
-    sources = {name: Source.of(column, y, rows, classes) for name, column in answers.items()}
+    columns = answers_of(second_labels, len(texts["X"]))
+    sources = {
+        name: Source.of(column, y, np.flatnonzero(by_hand), classes) for name, column in columns.items()
+    }
     used = [name for name, source in sources.items() if source.evidence > EVIDENCE]
-    eta = np.tile(log_class_shares(y, len(classes)), (len(by_hand), 1))
     answered = np.zeros(len(by_hand), np.bool_)
     for name in used:
-        eta += sources[name].log_likelihoods(answers[name])
-        answered |= np.array([one is not None for one in answers[name]])
-    P = np.exp(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True))
-    P[by_hand | ~answered] = np.nan
+        answered[sources[name].answers(columns[name])[0]] = True
+    asked = np.flatnonzero(answered & ~by_hand)
 
-    # A fit with each factor, and the losses of texts with a label by hand when they were held out.
-    fits, losses = [], []
-    for factor in FACTORS if used else FACTORS[:1]:
-        own = TextsInMemory(classifier, **texts, guests=Guests(P, factor) if factor else None)
-        fits.append(fit_to_texts(classifier, own))
-        if fits[-1].search is None:
-            raise InputError("There are too few labels to decide how far second_labels count.")
-        held_out = fits[-1].search.cv_probabilities_[np.arange(len(y)), y]
-        losses.append(-np.log(np.maximum(held_out[~np.isnan(held_out)], np.finfo(float).tiny)))
-    best = best_factor(losses)
-    fitted = fits[best]
-    assert fitted.search is not None
-    fitted.search._set_fitted(cv_probabilities_=fitted.search.cv_probabilities_[: len(y)])
-    fitted.summary = fitted.summary.with_second_hand(
-        {
-            "sources": list(sources),
-            "texts": int((~np.isnan(P[:, 0])).sum()),
-            "agreement": [source.agreement for source in sources.values()],
-            "used": [name in used for name in sources],
-            "factor": FACTORS[best],
-            "score": -float(losses[best].mean()),
-            "score_without": -float(losses[0].mean()),
-        }
+    if classifier.embedder is not None and texts["embeddings"] is None:  # once for all fits
+        E = embed(classifier.embedder, [*texts["X"], *texts["X_unlabeled"]], shown=bool(classifier.verbose))
+        n = len(texts["X"])
+        texts |= {"embeddings": E[:n], "embeddings_unlabeled": E[n:] if len(E) > n else None}
+    first = fit_to_texts(classifier, TextsInMemory(classifier, **texts))
+    if first.search is None:
+        raise InputError("There are too few labels to decide how far second_labels count.")
+    loss_without = _losses(first.search.cv_probabilities_, y)
+    fitted, p_hand, losses = first, first.search.cv_probabilities_, loss_without
+    if len(asked):
+        E = texts["embeddings"]
+        p = first.predict_proba(
+            [texts["X"][row] for row in asked], None if E is None else np.asarray(E)[asked]
+        )
+        P = np.full((len(by_hand), len(classes)), np.nan)
+        P[by_hand] = np.eye(len(classes))[y]
+        # The texts of the fit are those with a row of P, in their order.
+        ours = by_hand[by_hand | answered]
+        for number in range(ROUNDS):
+            begin_stage(f"Second-hand labels, round {number + 1} of {ROUNDS}")
+            P[asked] = probabilities(
+                [sources[name] for name in used], [columns[name][asked] for name in used], p
+            )
+            soft = {"y": None, "label_probabilities": dict(zip(classes.tolist(), P.T, strict=True))}
+            fitted = fit_to_texts(classifier, TextsInMemory(classifier, **texts | soft))
+            assert fitted.search is not None
+            held_out = fitted.search.cv_probabilities_
+            p = np.where(np.isnan(held_out[~ours]), p, held_out[~ours])
+        p_hand = held_out[ours]
+        losses = _losses(p_hand, y)
+    with_answers = bool(len(asked)) and not clearly_less(loss_without, losses)
+    if not with_answers:
+        fitted, p_hand = first, first.search.cv_probabilities_
+    found = {
+        "sources": list(sources),
+        "texts": len(asked),
+        "agreement": [source.agreement for source in sources.values()],
+        "used": [with_answers and name in used for name in sources],
+        "score": -float(np.nanmean(_losses(p_hand, y))),
+        "score_without": -float(np.nanmean(loss_without)),
+    }
+    weights = checks.weights(texts["sample_weight"], len(by_hand))[by_hand]
+    return _about_labels_by_hand(fitted, first, p_hand, y, weights, found)
+
+
+def _about_labels_by_hand(
+    fitted: FittedTextModel,
+    first: FittedTextModel,
+    p: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    second_hand: dict[str, Any],
+) -> FittedTextModel:
+    """Return a fitted model whose scores are those of texts with a label by hand, when they were held out."""
+    summary = replace(
+        fitted.summary,
+        texts=first.summary.texts,
+        copies=first.summary.copies,
+        contradictory=first.summary.contradictory,
+        second_hand=second_hand,
     )
+    if fitted is not first:
+        assert fitted.search is not None
+        rows = ~np.isnan(p[:, 0]) & (weights > 0.0)
+        accuracy = float(np.average(p[rows].argmax(axis=1) == y[rows], weights=weights[rows]))
+        n, losses = int(rows.sum()), _losses(p, y)[rows]
+        own = {"accuracy": accuracy, "accuracy_interval": [*wilson_interval(accuracy * n, n)]}
+        if fitted.search.scoring == "neg_log_loss":
+            score = -float(np.average(losses, weights=weights[rows]))
+            own |= {"score": score, "standard_error": float(losses.std() / np.sqrt(n))}
+        kept = {name: first.summary.search[name] for name in ("score_of_shares", "never_held_out")}
+        summary = replace(summary, search=summary.search | kept | own)
+        fitted.search._set_fitted(cv_probabilities_=p)
+        fitted.evidence = Evidence.of(p[rows], y[rows], "estimate")
+    fitted.summary = summary
     return fitted
 
 
-def best_factor(losses: Sequence[np.ndarray]) -> int:
-    """Return the number of the factor with the least mean loss; the first, 0, only if that is clearly less.
+def _losses(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the log loss of each text; NaN if it was never held out."""
+    return np.asarray(-np.log(np.maximum(p[np.arange(len(y)), y], np.finfo(float).tiny)))
+
+
+def clearly_less(losses: np.ndarray, others: np.ndarray) -> bool:
+    """Return whether the mean loss is less by more than half of the standard error of the difference.
 
     Examples
     --------
-    >>> best_factor([np.array([0.4, 0.6]), np.array([0.7, 0.5]), np.array([0.5, 0.51])])
-    2
+    >>> clearly_less(np.array([0.1, 0.2]), np.array([0.5, 0.7]))
+    True
+    >>> clearly_less(np.ones(2), np.array([0.5, 2.0]))
+    False
     """
-    best = 1 + int(np.argmin([own.mean() for own in losses[1:]])) if len(losses) > 1 else 0
-    behind = losses[best] - losses[0]
-    return 0 if behind.mean() > CLEARLY * behind.std() / np.sqrt(len(behind)) else best
+    known = ~(np.isnan(losses) | np.isnan(others))
+    behind = others[known] - losses[known]
+    return bool(behind.mean() > CLEARLY * behind.std() / np.sqrt(len(behind)))

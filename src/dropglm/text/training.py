@@ -30,7 +30,7 @@ from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.predictions import MULTILABEL
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.labels import Guests, RowLabels, probabilities_by_class
+from dropglm.places.labels import RowLabels, probabilities_by_class
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Combination
@@ -198,21 +198,11 @@ def draws_folds(classifier: Any) -> bool:
     return isinstance(classifier.cv, Integral | None)
 
 
-def text_groups(
-    classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None, guests: int = 0
-) -> TextGroups:
-    """Return which texts with labels the folds of a classifier hold out together, given groups or not.
-
-    The last ones, as many as there are guests, are never held out.
-    """
+def text_groups(classifier: Any, texts: Sequence[str], y: np.ndarray, groups: Any = None) -> TextGroups:
+    """Return which texts with labels the folds of a classifier hold out together, given groups or not."""
     given = None if groups is None else checks.groups(groups, len(texts))
     keys = copy_keys(texts, vectorizer_of(classifier, 1.0).build_preprocessor())
-    joins, n = draws_folds(classifier), len(texts) - guests
-    found = TextGroups.of(keys, y, given, join_copies=joins)
-    if not guests:
-        return found
-    own = TextGroups.of(keys[:n], y[:n], None if given is None else given[:n], join_copies=joins)
-    return own._replace(labels=found.labels)
+    return TextGroups.of(keys, y, given, join_copies=draws_folds(classifier))
 
 
 def check_text_settings(classifier: Any) -> None:
@@ -311,8 +301,6 @@ class TextsInMemory(TrainingTexts):
         Labels of texts that are held out together.
     label_probabilities : array-like, mapping or data frame, or None
         In place of y.
-    guests : Guests or None
-        Texts of X without a label that are trained on with probabilities, but never held out.
     """
 
     def __init__(
@@ -326,7 +314,6 @@ class TextsInMemory(TrainingTexts):
         embeddings_unlabeled: Any = None,
         groups: Any = None,
         label_probabilities: Any = None,
-        guests: Guests | None = None,
     ) -> None:
         self.classifier = classifier
         if label_probabilities is None:
@@ -339,28 +326,16 @@ class TextsInMemory(TrainingTexts):
         self.labels = RowLabels.of(classifier, y, self.n, label_probabilities)
         self.class_counts = self.labels.counts()
         if kept is not None:
-            # Texts with labels come first, then guests, then the others.
-            rank, n = np.where(kept, 0, 2), self.n
-            if guests is not None:
-                rank[~kept & ~np.isnan(guests.probabilities[:, 0])] = 1
-            order, self.n = np.argsort(rank, kind="stable"), int((rank < 2).sum())
+            order = np.argsort(~kept, kind="stable")  # texts with labels come first
             X = [X[place] for place in order]
             embeddings = None if embeddings is None else check_embeddings(embeddings, len(X))[order]
-            used = rank < 2
             if not isinstance(sample_weight, Real | None):
-                sample_weight = np.asarray(kept_entries(sample_weight, used, "sample_weight"))
-                sample_weight = sample_weight[np.argsort(rank[used], kind="stable")]
-            if groups is not None:
-                groups = kept_entries(groups, used, "groups")
-                groups = [groups[place] for place in np.argsort(rank[used], kind="stable")]
-            if guests is not None:
-                self.labels = self.labels.with_guests(guests.probabilities[order[n : self.n]])
-                weights = checks.weights(sample_weight, self.n)
-                sample_weight = np.append(weights[:n], guests.factor * weights[n:])
+                sample_weight = np.asarray(kept_entries(sample_weight, kept, "sample_weight"))
+            groups = None if groups is None else kept_entries(groups, kept, "groups")
         self.texts, self.n_unlabeled = [*X, *X_unlabeled], len(X) + len(X_unlabeled) - self.n
         self.sample_weight = sample_weight
         self.multilabel = self.labels.multilabel
-        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups, self.labels.guests)
+        self.groups = text_groups(classifier, self.texts[: self.n], self.labels.y, groups)
         self.embeddings, self._scaled = None, None
         E = self._embeddings(embeddings, embeddings_unlabeled, len(X))
         if E is not None:
@@ -670,11 +645,10 @@ def held_out_evidence(rows: TrainingRows, search: LogisticRegressionCV | None) -
     They are an estimate: settings were chosen on the same folds.
     """
     data = rows.data
-    uncertain = data.membership is not None and not data.guests
-    if search is None or data.multilabel or uncertain:
+    if search is None or data.multilabel or data.membership is not None:
         return None
-    counted = data.sample_weights[: len(search.cv_probabilities_)] > 0.0
-    return Evidence.of(search.cv_probabilities_[counted], data.y[: len(counted)][counted], "estimate")
+    counted = data.sample_weights > 0.0
+    return Evidence.of(search.cv_probabilities_[counted], data.y[counted], "estimate")
 
 
 def several_labels(
@@ -791,7 +765,7 @@ def summary_of_search(search: LogisticRegressionCV, searched: Search) -> dict[st
         "accuracy": accuracy,
         "accuracy_interval": [*wilson_interval(share * n, n)],
         "l2_at_edge": search.l2_at_edge_,
-        "never_held_out": int((~held_out).sum()) - data.guests,
+        "never_held_out": int((~held_out).sum()),
         "groups": None if groups is None else int(groups.max()) + 1,
     }
 

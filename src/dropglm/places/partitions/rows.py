@@ -410,7 +410,7 @@ class RowsInPartitions(TrainingRows):
         own, membership, multilabel = weights, None, False
         if self.target_kind == "labels":
             labels = RowLabels.of(self.estimator, y, len(y))
-            classes, y, membership, multilabel, _ = labels
+            classes, y, membership, multilabel = labels
             own = with_class_weights(self.estimator.class_weight, labels, weights)
         attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
         if found.names is not None:
