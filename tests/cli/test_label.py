@@ -145,7 +145,7 @@ def test_label_train_predict_and_label_what_was_left_open(tmp_path, annotator):
     """The commands of the guide: the random share is held out, and renews the guarantee."""
     write_csv(tmp_path / "texts.csv", [(text, "") for text in texts(200, seed=5)[0]])
     label = ("label", "texts.csv", "--classes", "good,bad", "--no-browser", "--quiet", "--port", "0")
-    train = ("train", "texts.labelled.csv", "--unlabeled", "texts.csv", "--unlabeled-text", "text")
+    train = ("train", "texts.labelled.csv", "--unlabeled", "texts.csv")
     train = (*train, "--validation-column", "drawn_at_random", "--out", "m.skops", "--quiet", "--json")
     run(*label, "--random-share", "0.5", cwd=tmp_path)
     found = json.loads(dropglm(*train, cwd=tmp_path))
@@ -153,6 +153,7 @@ def test_label_train_predict_and_label_what_was_left_open(tmp_path, annotator):
     assert (found["use"]["kind"], found["use"]["rows"]) == ("guarantee", n_drawn)
     assert sum(found["texts"].values()) == 30 - n_drawn
 
+    run("predict", "m.skops", "texts.csv", "--max-error", "0.3", "--out", "answers.csv", cwd=tmp_path)
     again = (*label, "--model", "m.skops", "--only-open", "--max-error", "0.3", "--random-share", "0.5")
     done = run(*again, cwd=tmp_path)
     model = TextClassifier.load(tmp_path / "m.skops")

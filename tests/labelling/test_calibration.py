@@ -50,7 +50,7 @@ def test_the_number_of_right_texts_is_beta_binomial(checks):
     found = right_among(p, known, checks)
     right = [True, False, *checks]  # the third is less sure than the last text of the list
     a = 8 * p.mean() + sum(right)
-    b = 8 * (1 - p.mean()) + len(right) - sum(right) + 0.25
+    b = 8 * (1 - p.mean()) + len(right) - sum(right) + 0.5
     assert found.right == pytest.approx(betabinom.mean(20, a, b))
     assert (found.low, found.high) == tuple(betabinom.ppf([0.025, 0.975], 20, a, b))
 
