@@ -5,16 +5,17 @@ of each other and of the text, so a text x with answers s, t, … has
 
     q_k = P(k | x, s, t, …) ∝ P(k | x) π_ks π'_kt …,
 
-where P(k | x) is what a model predicts that has not been trained on this text: at first the model of the
-labels by hand, then models that were trained on q, from folds without the text. The tables follow from all
-texts with an answer, by expectation and maximisation, until they agree with q (Dawid and Skene, 1979; Raykar
-and others, 2010):
+where P(k | x) is what a model predicts that has not been trained on this text. Model, tables and q are found
+by expectation and maximisation (Dawid and Skene, 1979; Raykar and others, 2010): the first model and tables
+are those of the labels by hand; then a model is trained on q as labels, with the labels by hand where there
+are any, its predictions for held-out texts take the place of P(k | x), and
 
     π_ks = (n_ks + m_ks + a p_ks) / Σ_t (n_kt + m_kt + a p_kt),    p_ks = r [s = k] + (1 - r) n_s / n,
 
 where n_ks counts texts of class k with the answer s that have a label by hand, m_ks is the sum of q_k over
 the others, and r is how much more often than by chance the source is right in all classes together (Cohen's
-κ). The final model is trained on q as labels, with the labels by hand where there are any.
+κ). With the predictions of the first model alone, from few labels, tables would not be improved but spoilt,
+so each step of the tables has its fit.
 
 A source is left out unless it predicts the labels by hand, each from the others, better than the shares of
 the classes do, by a factor of 20 in the likelihood of all of them: answers that say nothing would only blur
@@ -42,8 +43,7 @@ from dropglm.text.training import TextsInMemory, check_text_settings, draws_fold
 PRIOR = 4.0  # a, in texts
 EVIDENCE = 3.0  # that a source says something: the logarithm of the ratio of the likelihoods
 CLEARLY = 0.5  # standard errors of the difference of the losses
-ROUNDS = 3  # fits to q
-STEPS, SETTLED = 200, 1e-4  # of expectation and maximisation, at most; a change of π that ends them
+ROUNDS = 3  # of expectation and maximisation
 
 
 class Source(NamedTuple):
@@ -103,9 +103,11 @@ class Source(NamedTuple):
             evidence += float(eta[k] - np.logaddexp.reduce(eta) - log_shares[k])
         return cls(number_of, counts, prior, float(np.trace(counts) / n) if n else None, evidence)
 
-    def table(self, more: np.ndarray | float = 0.0) -> np.ndarray:
-        """Return π, given m_ks of texts without a label by hand; shape (K, answers)."""
-        found = self.counts + more + self.prior
+    def table(self, numbers: Any = (), q: Any = ()) -> np.ndarray:
+        """Return π, given the answers of texts without a label by hand, by number, and q of these texts."""
+        sums = np.zeros(self.counts.shape[::-1])
+        np.add.at(sums, np.asarray(numbers, np.intp), np.reshape(q, (-1, len(self.counts))))
+        found = self.counts + sums.T + self.prior
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def answers(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -114,40 +116,22 @@ class Source(NamedTuple):
         return np.array(rows, np.intp), np.array([self.number_of[column[row]] for row in rows], np.intp)
 
 
-def probabilities(sources: Sequence[Source], columns: Sequence[np.ndarray], p: np.ndarray) -> np.ndarray:
-    """Return q of texts without a label by hand, and with at least one answer.
-
-    Parameters
-    ----------
-    sources : sequence of Source
-    columns : sequence of ndarray of shape (n,)
-        The answers of each source for these texts.
-    p : ndarray of shape (n, K)
-        P(k | x).
+def expectation(
+    tables: Sequence[np.ndarray], answers: Sequence[tuple[np.ndarray, np.ndarray]], p: np.ndarray
+) -> np.ndarray:
+    """Return q, given π and the answers of each source, and P(k | x); shape (n, K).
 
     Examples
     --------
-    >>> y, column = np.array([0, 1] * 20), np.array(["a", "b"] * 20, object)
-    >>> source = Source.of(column, y, np.arange(40), np.array(["a", "b"]))
-    >>> probabilities([source], [np.array(["a", "b"], object)], np.full((2, 2), 0.5)).round(2)
-    array([[1., 0.],
-           [0., 1.]])
+    >>> table, answers = np.array([[0.8, 0.2], [0.4, 0.6]]), (np.array([0]), np.array([1]))
+    >>> expectation([table], [answers], np.array([[0.5, 0.5], [0.9, 0.1]]))
+    array([[0.25, 0.75],
+           [0.9 , 0.1 ]])
     """
-    given = [source.answers(column) for source, column in zip(sources, columns, strict=True)]
-    tables, log_p = [source.table() for source in sources], np.log(np.maximum(p, np.finfo(float).tiny))
-    for _ in range(STEPS):
-        eta = log_p.copy()
-        for table, (rows, numbers) in zip(tables, given, strict=True):
-            eta[rows] += np.log(table[:, numbers]).T
-        q = np.exp(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True))
-        before, tables = tables, []
-        for source, (rows, numbers) in zip(sources, given, strict=True):
-            sums = np.zeros(source.counts.shape[::-1])
-            np.add.at(sums, numbers, q[rows])
-            tables.append(source.table(sums.T))
-        if max(np.abs(new - old).max() for new, old in zip(tables, before, strict=True)) < SETTLED:
-            break
-    return q
+    eta = np.log(np.maximum(p, np.finfo(float).tiny))
+    for table, (rows, numbers) in zip(tables, answers, strict=True):
+        eta[rows] += np.log(table[:, numbers]).T
+    return np.asarray(np.exp(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True)))
 
 
 def log_class_shares(y: np.ndarray, K: int) -> np.ndarray:
@@ -229,11 +213,15 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
         P[by_hand] = np.eye(len(classes))[y]
         # The texts of the fit are those with a row of P, in their order.
         ours = by_hand[by_hand | answered]
+        answers = [sources[name].answers(columns[name][asked]) for name in used]
+        tables = [sources[name].table() for name in used]
         for number in range(ROUNDS):
             begin_stage(f"Second-hand labels, round {number + 1} of {ROUNDS}")
-            P[asked] = probabilities(
-                [sources[name] for name in used], [columns[name][asked] for name in used], p
-            )
+            P[asked] = q = expectation(tables, answers, p)
+            tables = [
+                sources[name].table(numbers, q[rows])
+                for name, (rows, numbers) in zip(used, answers, strict=True)
+            ]
             soft = {"y": None, "label_probabilities": dict(zip(classes.tolist(), P.T, strict=True))}
             fitted = fit_to_texts(classifier, TextsInMemory(classifier, **texts | soft))
             assert fitted.search is not None
