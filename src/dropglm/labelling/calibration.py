@@ -36,8 +36,8 @@ GROWTH = 1.1
 TINY = 1e-300
 SMALLEST = 1e-6  # probability of a class that the texts of a fold alone have
 # The prior of the texts of a list counts as eight texts, and half a wrong one is added, as in Jeffreys'
-# prior, since a probability of 1 is never quite true. In the same sessions, 96 % of the numbers of right texts
-# among the 20 surest of a class were in intervals of 95 %; 93 to 98 % with 4 to 16 texts.
+# prior, since a probability of 1 is never quite true. In the same sessions, 96 % of the numbers of right
+# texts among the 20 surest of a class were in intervals of 95 %; 93 to 98 % with 4 to 16 texts.
 PRIOR_TEXTS, WRONG = 8.0, 0.5
 COVERAGE = 0.95
 
