@@ -114,13 +114,17 @@ def tuned_model(
     **how
         Parameters of ``TextClassifier``.
     """
+    import numpy as np
+
     from dropglm.text import TextClassifier
 
     # Copies of a labelled text are left out: a copy in another fold would make cross-validation too
     # optimistic.
     rest = [text for text, first in zip(texts, copy_of, strict=True) if first not in labels]
     model = TextClassifier(random_state=0, **how)
-    model.fit([texts[number] for number in labels], list(labels.values()), X_unlabeled=rest or None)
+    names = list(labels.values())
+    y = np.array(names, object if isinstance(names[0], str) else None)  # names keep the type of tables
+    model.fit([texts[number] for number in labels], y, X_unlabeled=rest or None)
     calibrate_on_drawn(model, labels, drawn, rest)
     return model
 
