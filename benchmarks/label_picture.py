@@ -24,7 +24,7 @@ PICTURE = ROOT / "docs/labelling.png"
 LABELS = 150
 READY = """
 const done = arguments[0];
-const isReady = () => document.querySelector("#curve svg") && document.querySelector("#words b");
+const isReady = () => document.querySelector("#curve .dot") && document.querySelector("#words b");
 const look = () => isReady() ? done() : setTimeout(look, 50);
 look();
 """

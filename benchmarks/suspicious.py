@@ -6,6 +6,10 @@ fewer. cleanlab gets the cross-validated probabilities of the same model, and ra
 
     DROPGLM_DATA=… python -m benchmarks.suspicious          measure, and fill the table of docs/labelling.md
     DROPGLM_DATA=… python -m benchmarks.suspicious SET …    print the table of some data sets only
+    DROPGLM_DATA=… python -m benchmarks.suspicious --sure   print how sure the page must be to list a label
+
+The last one lists labels of few texts, once with all labels right and once with one in twenty exchanged, and
+counts those whose other class has at least some probability.
 """
 
 import sys
@@ -20,18 +24,22 @@ from dropglm.labelling import suspicious
 from dropglm.labelling.pool import LabeledTexts, choose_settings
 
 LABELS, FLIPPED, LISTED, SEEDS = 2000, 0.05, 100, 3
+FEW_LABELS, FLOORS = (60, 200, 600), (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
+FEW_SETS = ("rt", "subj", "emotion6", "banking77", "tweetsent_fr", "chnsenti_zh")
 RANKINGS = ("self_confidence", "normalized_margin", "confidence_weighted_entropy")
 OURS = "dropglm"
 HEADER = ("data", OURS, *(f"cleanlab, {name}" for name in RANKINGS), "listed", "seconds")
 
 
-def with_wrong_labels(data: Annotated, seed: int) -> tuple[dict[int, str], set[int]]:
+def with_wrong_labels(
+    data: Annotated, seed: int, n: int = LABELS, share: float = FLIPPED
+) -> tuple[dict[int, str], set[int]]:
     """Return labels of texts drawn at random, and the numbers of those that were changed."""
     rng = np.random.default_rng(seed)
-    rows = np.sort(rng.permutation(len(data.truth))[:LABELS])
+    rows = np.sort(rng.permutation(len(data.truth))[:n])
     classes = np.unique(data.truth)
     labels = {int(row): str(data.truth[row]) for row in rows}
-    changed = rng.permutation(rows)[: round(FLIPPED * len(rows))]
+    changed = rng.permutation(rows)[: round(share * len(rows))]
     for row in changed.tolist():
         labels[row] = str(rng.choice(classes[classes != labels[row]]))
     return labels, set(changed.tolist())
@@ -74,8 +82,42 @@ def rows(names: list[str]) -> list[tuple[str, ...]]:
     return lines
 
 
+def listed_by_probability() -> str:
+    """Return a table of the labels that are listed, for each least probability; sums over sets and seeds."""
+    found: dict[tuple[int, float], np.ndarray] = {}
+    for name in FEW_SETS:
+        data = annotated(name, load_dataset)
+        for n in FEW_LABELS:
+            for seed in range(SEEDS):
+                for share in (0.0, FLIPPED):
+                    labels, wrong = with_wrong_labels(data, seed, n, share)
+                    listed = suspicious(data.pool, labels, None)
+                    for floor in FLOORS:
+                        rows = [one.row for one in listed if one.probability >= floor]
+                        n_wrong = sum(row in wrong for row in rows)
+                        counts = (
+                            (0, 0, len(rows), len(labels)) if share == 0.0 else (n_wrong, len(rows), 0, 0)
+                        )
+                        found[n, floor] = found.get((n, floor), np.zeros(4, int)) + counts
+    header = (
+        "labels",
+        "least probability",
+        "right labels listed, %",
+        "wrong among the listed, %",
+        "listed",
+    )
+    lines = [
+        (str(n), str(floor), f"{100 * right / of:.1f}", f"{100 * n_wrong / max(listed, 1):.0f}", str(listed))
+        for (n, floor), (n_wrong, listed, right, of) in found.items()
+    ]
+    return table(header, lines)
+
+
 if __name__ == "__main__":
     names = sys.argv[1:]
+    if names == ["--sure"]:
+        print(listed_by_probability())
+        sys.exit()
     block = table(HEADER, rows(names or list(SETS)))
     print(block)
     if not names:

@@ -22,6 +22,8 @@ def folder(tmp_path):
         (("a.csv", "--label", "text"), "is the column with the texts"),
         (("a.csv", "--classes", "a,,b"), "names separated by commas"),
         (("a.csv", "--classes", "a,b,a"), "named twice"),
+        (("a.csv", "--show", "a,,b"), "names of columns separated by commas"),
+        (("a.csv", "--separator", ";"), "texts have one class each here"),
         (("a.csv", "--classes", "a," + "b" * 101), "at most 100 characters, got 101: bbb"),
         (("a.csv", "--out", "a.csv"), "also an input"),
         (("a.csv", "--out", "none/a.jsonl"), "cannot be written"),
@@ -41,6 +43,7 @@ def test_wrong_options_are_refused(folder, arguments, why):
         ((".",), "this is a folder; name a file in it"),
         (("a.csv", "--text", "review"), "no column 'review'"),
         (("a.csv", "--label", "stars"), "no column 'stars'"),
+        (("a.csv", "--show", "titel"), "no column 'titel'"),
         (("a.csv", "--model", "none.skops"), "none.skops"),
         (("a.csv", "--out", "other.jsonl"), "this is not a journal of labels"),
         (("a.csv", "--host", "192.0.2.1"), "Cannot listen on 192.0.2.1"),
@@ -82,6 +85,24 @@ def test_rows_without_text_are_counted(folder, monkeypatch):
     done = run("label", "b.jsonl", "--classes", "x,y", "--no-browser", "--quiet", "--port", "0", cwd=folder)
     assert done.exit_code == 0
     assert done.stderr == "dropglm: skipped 2 rows without a text.\n"
+
+
+def test_columns_that_are_shown_are_those_of_the_texts(folder, monkeypatch):
+    from dropglm.web.label_page import LabelPage
+
+    pages = []
+    made = LabelPage.__init__
+    monkeypatch.setattr(LabelPage, "__init__", lambda page, *all: (pages.append(page), made(page, *all))[1])
+    monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: None)
+    lines = [
+        '{"text": "a", "url": "https://a", "n": 1}',
+        '{"text": " ", "url": "-"}',
+        '{"text": "b", "n": 2}',
+    ]
+    (folder / "b.jsonl").write_text("\n".join(lines))
+    dropglm("label", "b.jsonl", "--show", "url, n", "--no-browser", "--port", "0", cwd=folder)
+    assert pages[0].columns == {"url": ["https://a", None], "n": ["1", "2"]}
+    assert pages[0].whole(1)["columns"] == {"url": "", "n": "2"}
 
 
 def test_the_exported_model_can_be_the_start_model(folder, monkeypatch):

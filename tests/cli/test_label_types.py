@@ -84,7 +84,7 @@ def test_all_commands_give_the_same_classes(tmp_path, address, labels, classes, 
         out = dropglm("predict", f"{model}.skops", table, cwd=tmp_path)
         predicted = [json.loads(line)["predicted"] for line in out.splitlines()]
         assert class_names(predicted) == class_names(labels) * 10
-    _, known, _ = texts_and_labels(Table(tmp_path / table, "text", "label"))
+    _, known, *_ = texts_and_labels(Table(tmp_path / table, "text", "label"))
     assert list(known.values()) == class_names(labels) * 10
 
 

@@ -108,7 +108,7 @@ def test_rows_without_text_are_exported_without_label(tmp_path, label_some, suff
     empty = TABLE[:2].with_columns(missing, pl.Series("id", ["x", "y"]))
     tables.write(pl.concat([empty, TABLE]), tmp_path / f"a.{suffix}")
     source = tables.Table(str(tmp_path / f"a.{suffix}"), "review", optional_text=True)
-    found, _, n_without = texts_and_labels(source)
+    found, _, n_without, _ = texts_and_labels(source)
     assert (found, n_without) == (TEXTS, 2)
     session, table = label_some(f"a.{suffix}")
     assert write_labels(session, tmp_path / "out.csv", table) == 40

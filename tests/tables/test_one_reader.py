@@ -68,4 +68,4 @@ def test_all_doors_agree(tmp_path_factory, format, compressed, table, max_rows, 
         assert [text for part in parts for text in part.X] == texts
         found = np.concatenate([part.y for part in parts])
         np.testing.assert_array_equal(found, classes)
-        assert texts_and_labels(source) == (texts, dict(zip(kept, known, strict=True)), 0)  # label
+        assert texts_and_labels(source) == (texts, dict(zip(kept, known, strict=True)), 0, {})  # label

@@ -35,10 +35,10 @@ def open_page(browser, tmp_path):
     """Start a session and open its page: ``page, session = open_page(texts, classes=...)``."""
     with ExitStack() as stack:
 
-        def opened(texts=TEXTS, **settings):
+        def opened(texts=TEXTS, columns=None, **settings):
             path = tmp_path / "a.labels.jsonl"
             session = stack.enter_context(LabellingSession(texts, path, seed=0, **settings))
-            page = LabelPage(session, Exports(session, tmp_path / "a"), "a.csv")
+            page = LabelPage(session, Exports(session, tmp_path / "a"), "a.csv", columns)
             address = stack.enter_context(serving(application(page.routes(), log=False)))
             return Page(browser, address), session
 
@@ -102,7 +102,7 @@ def test_each_action_is_said_and_undone_whole(open_page):
     assert page.message.endswith("as “bad”.")
     assert page.text == second
     page.moves_on(lambda: page.press("z"))
-    assert (page.text, page.of("text").get_attribute("class")) == (first, "card answered")
+    assert (page.text, page.of("item").get_attribute("class")) == (first, "card answered")
     assert page.message.startswith("Undone: “")
     assert page.message.endswith("is “good” again.")
     assert page.of("message").get_attribute("aria-live") == "polite"
@@ -121,93 +121,170 @@ def test_each_action_is_said_and_undone_whole(open_page):
     assert len(session.answers.labels()) == 1
 
 
-def test_a_bulk_answer_of_two_classes_is_undone_by_one_key(open_page, browser, monkeypatch):
+def test_a_bulk_answer_is_undone_by_one_key(open_page, browser, monkeypatch):
     page, session = open_page(classes=["good", "bad"], labels={n: TRUTH_OF[TEXTS[n]] for n in range(20)})
     assert session.wait(60)
     page.open("surest-panel")
     page.of("surest-show").click()
-    page.wait(lambda: len(page.of("surest").find_elements("tag name", "select")) == 20)
+    page.wait(lambda: len(page.of("surest").find_elements("tag name", "li")) == 20)
     for id in ("surest", "accuracy-line"):
-        page.wait(lambda id=id: "0 of 10 random texts answered" in page.of(id).text)
+        page.wait(lambda id=id: "0 of 10 random texts" in page.of(id).text)
     assert page.of("surest-panel").size["height"] < 700  # search and export are not far below
     assert not page.of("surest").find_element("tag name", "button").is_enabled()
     monkeypatch.setattr("dropglm.labelling.session.FEWEST_OUTCOMES", 0)
     page.of("surest-show").click()
     page.wait(lambda: "of these 20 texts are right" in page.of("surest").text)
     accept = page.of("surest").find_element("tag name", "button")
-    line = page.of("surest").find_elements("css selector", "button.text")[-1]
-    page.moves_on(line.click)
+    lines = page.of("surest").find_elements("css selector", "button.text")
+    page.moves_on(lines[-1].click)
     page.moves_on(lambda: page.press("2"))  # an answer that the list must not overwrite
     page.wait(lambda: accept.text == "Accept 19 as good")
-    browser.execute_script(
-        "const select = document.querySelector('#surest select'); select.value = 'bad';"
-        "select.dispatchEvent(new Event('change'))"
-    )
-    assert accept.text == "Label 19 texts"
+    assert page.of("surest").find_elements("css selector", "li.done .note")[0].text == "labelled bad"
+    browser.execute_script("document.querySelector('#surest input').click()")  # left out
+    assert accept.text == "Accept 18 as good"
     page.moves_on(accept.click)
-    assert "Labelled 19 texts" in page.message
-    assert len(session.answers.labels()) == 40
+    assert "Labelled 18 texts" in page.message
+    assert len(session.answers.labels()) == 39
+    page.wait(lambda: accept.text == "Accept 0 as good")
+    assert len(page.of("surest").find_elements("css selector", "li.done")) == 19  # rows stay where they are
     page.moves_on(lambda: page.press("z"))
-    assert page.message == "Undone: the answers for 19 texts are taken back."
+    assert page.message == "Undone: the answers for 18 texts are taken back."
     assert len(session.answers.labels()) == 21
+    page.wait(lambda: accept.text == "Accept 18 as good")
     page.moves_on(lambda: page.press("z"))
-    page.press("z")
-    page.wait(lambda: page.message == "There is nothing to undo.")
+    session.rename_class("good", "fine")
+    page.wait(lambda: page.of("surest").find_element("tag name", "button").text == "Accept 20 as fine")
 
 
-def test_search_labels_a_text_and_shows_what_undo_did(open_page, browser):
-    page, session = open_page(["a great film", "not a film", "great fun"], classes=["good", "bad"])
-    page.open("search-panel")
-    page.of("search-words").send_keys("film GREAT")
-    browser.execute_script("document.getElementById('search-form').requestSubmit()")
-    page.wait(lambda: "1 text" in page.of("found").text)
-    label = "return document.querySelector('#found select').value"
-    assert [mark.text for mark in page.of("found").find_elements("tag name", "mark")] == ["great", "film"]
-
-    def choose(name):
-        browser.execute_script(
-            "const select = document.querySelector('#found select'); select.focus();"
-            "select.value = arguments[0]; select.dispatchEvent(new Event('change', { bubbles: true }))",
-            name,
-        )
-
-    choose("good")
-    page.wait(lambda: page.message == "Labelled “a great film” as “good”.")
-    assert session.answers.labels() == {0: "good"}
-    choose("")  # "no label" takes the label back
-    page.wait(lambda: page.message == "Skipped “a great film”.")
-    assert session.answers.labels() == {}
-    page.press("z")  # and keys are those of the page again, as the list has lost the focus
-    page.wait(lambda: browser.execute_script(label) == "good")
-    assert page.message == "Undone: “a great film” is “good” again."
-    page.press("z")
-    page.wait(lambda: browser.execute_script(label) == "")
-    assert page.message == "Undone: “a great film” is no longer “good”."
-
-
-def test_a_text_of_a_list_is_shown_whole_and_labelled(open_page, browser):
+def test_texts_of_a_search_are_labelled_with_the_keys_of_the_page(open_page, browser):
     from selenium.webdriver.common.keys import Keys
 
     long = "so " * 300 + "rare-word " + "end " * 300
-    page, session = open_page([*TEXTS, long], classes=["good", "bad"])
+    others = [f"a rare-word {n} lovely fun" for n in range(3)]
+    known = {"classes": ["good", "bad"], "labels": {n: TRUTH_OF[TEXTS[n]] for n in range(30)}}
+    page, session = open_page([*TEXTS, long, *others], **known)
+    assert session.wait(60)
     before = page.text
-    page.open("search-panel")
-    page.of("search-words").send_keys("rare-word", Keys.ENTER)
-    page.wait(lambda: "1 text" in page.of("found").text)
-    assert "rare-word" in page.of("found").text  # though it is far from the beginning
+    page.press("/")
+    page.of("search-words").send_keys("RARE-word", Keys.ENTER)
+    page.wait(lambda: "4 texts" in page.of("found").text)
+    assert browser.execute_script(FOCUSED) == ""
+    rows = page.of("found").find_elements("tag name", "li")
+    assert "rare-word" in rows[0].text  # though it is far from the beginning
+    assert "not labelled, guess: " in rows[1].text
+    places = [row.location["y"] for row in rows]
+
+    def notes():
+        return [row.find_element("css selector", ".note").text for row in rows]
+
+    page.moves_on(lambda: page.press(Keys.ARROW_DOWN))
+    assert page.text == long
+    assert [mark.text for mark in page.of("text").find_elements("css selector", "mark.found")] == [
+        "rare-word"
+    ]
+    assert "not labelled" in page.row
+    assert "1 of 4 in the list" in page.row
+    page.moves_on(lambda: page.press("1"))  # and the next text of the list follows
+    assert page.text == others[0]
+    assert page.of("guess-line").text.startswith("Guess: good")
+    assert page.of("text").find_elements("css selector", "mark.for")
+    page.moves_on(lambda: page.press(Keys.ENTER))
+    assert page.text == others[1]
+    page.wait(lambda: notes()[:2] == ["labelled good", "labelled good"])
+    page.moves_on(lambda: page.press("s"))
+    page.wait(lambda: notes()[2] == "skipped")
+    page.moves_on(lambda: page.press("z"))
+    assert page.text == others[1]
+    page.wait(lambda: notes()[2].startswith("not labelled"))
+    page.moves_on(lambda: page.press(Keys.ARROW_UP))
+    assert "labelled good" in page.row
+    page.moves_on(lambda: page.press(Keys.ESCAPE))
+    assert page.text == others[1]  # whose answer was taken back
+    page.moves_on(lambda: page.press("s"))
+    assert page.text == before
+    assert [row.location["y"] for row in rows] == places
+    assert {number for number in session.answers.labels() if number >= 80} == {80, 81}
     line = page.of("found").find_element("css selector", "button.text")
     page.moves_on(lambda: line.send_keys(Keys.ENTER))
-    assert page.text == long
-    assert [mark.text for mark in page.of("text").find_elements("tag name", "mark")] == ["rare-word"]
-    assert "not labelled" in page.row
     page.moves_on(lambda: page.press(Keys.ARROW_RIGHT))
     assert page.text == before
-    page.moves_on(line.click)
-    page.moves_on(lambda: page.press("2"))
-    assert (page.text, session.answers.labels()) == (before, {80: "bad"})
-    page.wait(lambda: browser.execute_script("return document.querySelector('#found select').value") == "bad")
-    page.moves_on(line.click)
-    assert "labelled bad" in page.row
+
+
+def test_enter_accepts_the_guess_that_is_shown(open_page):
+    from selenium.webdriver.common.keys import Keys
+
+    page, session = open_page(labels={n: TRUTH_OF[TEXTS[n]] for n in range(20)})
+    page.wait(lambda: page.of("guess-line").text.startswith("Guess:"), 60)
+    guess = page.of("guess-line").find_element("tag name", "b").text
+    number = session.current.number
+    page.moves_on(lambda: page.press(Keys.ENTER))
+    assert session.answers.labels()[number] == guess
+    page.moves_on(page.of("accept").click)
+    page.moves_on(page.of("skip").click)  # and the button that was clicked does not take the key
+    page.moves_on(lambda: page.press(Keys.ENTER))
+    assert (len(session.answers.labels()), len(session.answers.by_text)) == (23, 24)
+    page.press("g")
+    page.press(Keys.ENTER)
+    page.wait(lambda: page.message == "There is no guess to accept.")
+    assert not page.of("accept").is_enabled()
+    page.press("g")
+
+
+def test_suspicious_labels_are_fixed_and_kept_with_the_keys_of_the_page(open_page):
+    from selenium.webdriver.common.keys import Keys
+
+    labels = {n: TRUTH_OF[TEXTS[n]] for n in range(60)} | {3: "good"}  # which is wrong
+    page, session = open_page(classes=["good", "bad"], labels=labels)
+    assert session.wait(60)
+    page.open("suspects-panel")
+    page.wait(lambda: len(page.of("suspects").find_elements("tag name", "li")) == 2)
+    rows = page.of("suspects").find_elements("tag name", "li")
+    first, second = (int(row.get_attribute("data-number")) for row in rows)
+
+    def note(row):
+        return row.find_element("css selector", ".note").text
+
+    page.moves_on(lambda: page.press(Keys.ARROW_DOWN))
+    assert page.of("guess-line").text.startswith("Guess: bad")
+    page.moves_on(lambda: page.press(Keys.ENTER))
+    page.wait(lambda: note(rows[0]) == "labelled bad")
+    assert "2 of 2 in the list" in page.row
+    own = labels[second]
+    page.moves_on(lambda: page.press("1" if own == "good" else "2"))
+    page.wait(lambda: note(rows[1]) == f"kept as {own}")
+    page.moves_on(lambda: page.press("z"))
+    page.wait(lambda: "predicted" in note(rows[1]))
+    page.press("k")
+    page.wait(lambda: note(rows[1]) == f"kept as {own}")
+    assert (session.answers.labels()[first], session.answers.by_text[second].kept) == ("bad", True)
+
+
+def test_columns_of_the_table_are_shown_with_the_text(open_page, browser):
+    columns = {
+        "title": [f"<b>{n}</b>" for n in range(80)],
+        "url": [f"https://a.org/{n}" for n in range(79)] + [None],
+    }
+    page, session = open_page(classes=["good", "bad"], columns=columns)
+    for _ in range(2):
+        number = session.current.number
+        assert page.of("columns").text.split("\n")[1] == f"<b>{number}</b>"
+        link = page.of("columns").find_element("tag name", "a")
+        assert link.get_attribute("href") == f"https://a.org/{number}"
+        assert "noreferrer" in link.get_attribute("rel")
+        page.label()
+
+
+def test_many_classes_scroll_and_are_found_by_name(open_page, browser):
+    from selenium.webdriver.common.keys import Keys
+
+    page, session = open_page(classes=[f"class_{n}" for n in range(60)])
+    assert page.of("classes").size["height"] < 500
+    assert page.of("skip").location["y"] < 900
+    page.press("c")
+    page.moves_on(lambda: page.of("find-class").send_keys("S_37", Keys.ENTER))
+    assert list(session.answers.labels().values()) == ["class_37"]
+    assert browser.execute_script(FOCUSED) == ""
+    assert len([name for name in page.classes if name]) == 60
 
 
 def test_a_slow_server_is_noticed(open_page, monkeypatch):
@@ -259,7 +336,7 @@ def test_a_key_does_not_label_a_text_that_has_just_appeared(open_page, browser, 
 def test_a_hidden_guess_stays_hidden_after_a_reload(open_page, browser):
     page, _ = open_page(labels={n: TRUTH_OF[TEXTS[n]] for n in range(20)})
     page.wait(lambda: page.of("guess-line").text.startswith("Guess:"), 60)  # of the first text, without a key
-    assert page.of("guess-line").text.endswith("Marked words speak for or against it.")
+    assert page.of("legend").text == "Words for and against it, by strength"
     assert page.driver.find_elements("css selector", "#text mark")
     page.press("g")
     page.wait(lambda: page.of("guess-line").text == "The guess is hidden.")
@@ -285,7 +362,7 @@ def test_classes_can_be_made_on_the_page_alone(open_page, browser):
         page.wait(lambda n=n: len(page.classes) == n)
     page.wait(lambda: browser.execute_script(FOCUSED) == "")
     assert not page.of("first-classes").is_displayed()
-    assert page.of("classes").size["height"] < 60
+    assert page.of("classes").size["height"] < 90
     page.label()
     assert "1 of 80 labelled" in page.of("progress").text
     for name, why in (

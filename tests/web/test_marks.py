@@ -13,11 +13,12 @@ import dropglm.web
 MARKS = Path(dropglm.web.__file__).parent / "static" / "label" / "marks.js"
 IN_NODE = """
 import { showMarked } from %s;
-globalThis.document = { createElement: () => ({ textContent: "", className: "" }) };
+const style = { setProperty() {} };
+globalThis.document = { createElement: () => ({ textContent: "", className: "", style }) };
 const [text, ngrams] = JSON.parse(process.argv[1]);
 const box = { replaceChildren: (...parts) => { box.parts = parts; } };
 showMarked(box, text, ngrams);
-const mark = (part) => (part.className ? "<" : "[") + part.textContent + (part.className ? ">" : "]");
+const mark = ({ className, textContent }) => (className === " for" ? `[${textContent}]` : `<${textContent}>`);
 console.log(JSON.stringify(box.parts.map((part) => (typeof part === "string" ? part : mark(part))).join("")));
 """
 
@@ -28,6 +29,7 @@ console.log(JSON.stringify(box.parts.map((part) => (typeof part === "string" ? p
     [
         ("A great, great film", [("great film", 1.0)], "A great, [great film]"),
         ("greatest and great", [("great", -1.0)], "greatest and <great>"),
+        ("great, so fun", [("great", 0.3), ("so", 0.05), ("fun", -0.09)], "[great], so fun"),
         ("不过iPhone手机很好看", [("很好", 1.0), ("iphone", -1.0)], "不过<iPhone>手机[很好]看"),
         ("房间 不\n好，机", [("不好", -1.0), ("房", 1.0)], "[房]间 <不\n好>，机"),
         ("iPhones手机", [("iphone", 1.0), ("iphone 手", 1.0)], "iPhones手机"),

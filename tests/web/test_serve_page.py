@@ -1,5 +1,9 @@
 """The page of ``dropglm serve`` in a real browser."""
 
+import json
+import shutil
+import subprocess
+
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -12,6 +16,7 @@ from tests.text.synthetic import texts_with_labels
 from tests.web.browser import needs_browser
 
 pytestmark = needs_browser
+TITLE = "films: bad or good?"
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +47,12 @@ def type_text(browser, text):
 
 def test_the_prediction_changes_while_typing(browser, address):
     browser.get(address)
-    wait_for(browser, lambda: text_of(browser, "model") == "films")
+    wait_for(browser, lambda: text_of(browser, "model") == TITLE)
     assert text_of(browser, "classes") == "2 classes: bad, good"
     box = browser.find_element(By.ID, "text")
+    box.send_keys(" ")  # an empty box predicts nothing
+    for name in ("verdict", "bars", "words", "request"):
+        assert not browser.find_element(By.ID, name).is_displayed()
     box.send_keys("a wonderful film")
     wait_for(browser, lambda: "wonderful" in words(browser, "supporting"))
     assert text_of(browser, "label") == "good"
@@ -54,6 +62,36 @@ def test_the_prediction_changes_while_typing(browser, address):
     assert "boring" in words(browser, "supporting")
     assert "wonderful" in words(browser, "opposing")
     assert "but" in text_of(browser, "unknown")
+    box.clear()
+    box.send_keys(" ")
+    wait_for(browser, lambda: not browser.find_element(By.ID, "verdict").is_displayed())
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_request_of_an_answer_is_a_command(browser, address):
+    browser.get(address)
+    type_text(browser, 'it\'s a "wonderful" film;\n$HOME `x` \\ é🎬')
+    wait_for(browser, lambda: "wonderful" in words(browser, "supporting"))
+    browser.find_element(By.CSS_SELECTOR, "#request summary").click()
+    browser.find_element(By.ID, "copy").click()
+    wait_for(browser, lambda: text_of(browser, "copied"))
+    command = browser.find_element(By.ID, "curl").get_attribute("textContent")
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["explanations"][0]["label"] == text_of(browser, "label")
+    assert browser.execute_script("return String(getSelection())") == command
+
+
+def test_all_classes_can_be_seen(browser):
+    names = [f"class {n}" for n in range(30)]
+    model = TextClassifier((1, 1), tune=False, min_df=1).fit([f"word{n}" for n in range(30)] * 2, names * 2)
+    with serving(application(TextService(model, "many").routes(), log=False)) as address:
+        browser.get(address)
+        wait_for(browser, lambda: browser.title == "many: which of 30 classes?")
+        type_text(browser, "word7")
+        wait_for(browser, lambda: text_of(browser, "label") == "class 7")
+        assert sorted(words(browser, "bars")) == sorted(names)
+        assert browser.find_element(By.ID, "bars").size["height"] < 300
+        assert text_of(browser, "classes").endswith("class 9")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +99,7 @@ def test_the_prediction_changes_while_typing(browser, address):
 )
 def test_texts_are_shown_as_text(browser, address, text):
     browser.get(address)
-    wait_for(browser, lambda: text_of(browser, "model") == "films")
+    wait_for(browser, lambda: text_of(browser, "model") == TITLE)
     if text == "\ud800":  # Selenium cannot send it
         browser.execute_script("window.half = '\\ud800'; document.getElementById('text').value = window.half")
         browser.execute_script("document.getElementById('text').dispatchEvent(new Event('input'))")
@@ -69,7 +107,7 @@ def test_texts_are_shown_as_text(browser, address, text):
     else:
         type_text(browser, text)
         wait_for(browser, lambda: "Unknown" in text_of(browser, "unknown"))
-    assert browser.title == "films"
+    assert browser.title == TITLE
     assert browser.find_elements(By.CSS_SELECTOR, "main script, main b") == []
     assert not browser.find_element(By.ID, "error").is_displayed()
 
@@ -92,7 +130,7 @@ def test_names_of_classes_and_words_are_only_text(browser):
         type_text(browser, "<b> one")
         wait_for(browser, lambda: "one" in words(browser, "supporting"))
         assert text_of(browser, "label") == names[0]
-        assert text_of(browser, "model") == "<i>m</i>"
+        assert text_of(browser, "model") == f"<i>m</i>: {names[0]} or {names[1]}?"
         assert browser.find_elements(By.CSS_SELECTOR, "img, i, main b") == []
 
 
@@ -113,7 +151,7 @@ def test_the_page_fits_its_width(browser, look, address, width, dark):
 def test_it_says_when_the_server_is_gone(browser, model):
     with serving(application(TextService(model, "films").routes(), log=False)) as address:
         browser.get(address)
-        wait_for(browser, lambda: "%" in text_of(browser, "probability"))
+        wait_for(browser, lambda: text_of(browser, "classes"))
     type_text(browser, "a film")
     wait_for(browser, lambda: "does not answer" in text_of(browser, "error"))
     browser.get_log("browser")  # it has noted the refused connection
@@ -129,5 +167,5 @@ def test_several_labels_are_shown_with_the_words_for_and_against_one(browser):
         wait_for(browser, lambda: text_of(browser, "label") == "bad, good")
         assert "against" in text_of(browser, "side")
         assert text_of(browser, "heading").endswith("which texts get above 50.0 %")
-        type_text(browser, "")
+        type_text(browser, "?")
         wait_for(browser, lambda: text_of(browser, "label") == "no label")

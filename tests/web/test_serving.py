@@ -154,6 +154,7 @@ def test_limits_can_be_set(model):
 def test_health_says_what_is_served(address):
     health = ask(address, "/health").json
     assert (health["status"], health["model"], health["classes"]) == ("ok", "films", ["bad", "good"])
+    assert health["about"] == "A text classifier; it has learnt from 20 labelled texts."
     assert ask(address, "/predict").status == 405
 
 

@@ -41,6 +41,10 @@ class LabelOptions:
     label: str | None = TABLES.field(
         "Column with labels that some texts have already; they are used to start with.", "--label", "-l"
     )
+    show: str | None = TABLES.field(
+        "Further columns that the page shows with each text, separated by commas; the model does not see "
+        "them."
+    )
     classes: str | None = MODEL.field(
         "Names of the classes, separated by commas; more can be added on the page.", "--classes", "--labels"
     )
@@ -117,12 +121,13 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
             chosen.table,
             chosen.text,
             chosen.label,
+            keep=_columns(chosen.show),
             optional_text=True,
             format=chosen.format,
             encoding=chosen.encoding,
             delimiter=chosen.delimiter,
         )
-        texts, known, n_without = texts_and_labels(source)
+        texts, known, n_without, shown = texts_and_labels(source)
         embedder = embedder_for(chosen.embedder, len(texts))
         start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
         order = None
@@ -151,7 +156,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                 for path in exports.paths.values():
                     check_output(path, "--out")
                 token = page_token(str(journal.resolve()))
-                page = LabelPage(session, exports, Path(chosen.table).name)
+                page = LabelPage(session, exports, Path(chosen.table).name, shown)
                 app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
                 address = address_of(listener, chosen.host, token)
                 stages.close()
@@ -254,8 +259,17 @@ def _class_names(given: str | None) -> list[str]:
     return names
 
 
-def texts_and_labels(table: Table) -> tuple[list[str], dict[int, str], int]:
-    """Return the texts, the labels that some of them have, and the number of rows without text."""
+def _columns(given: str | None) -> tuple[str, ...]:
+    names = [] if given is None else [name.strip() for name in given.split(",")]
+    if not all(names):
+        raise bad_option("--show", "must be names of columns separated by commas.")
+    return tuple(dict.fromkeys(names))
+
+
+def texts_and_labels(
+    table: Table,
+) -> tuple[list[str], dict[int, str], int, dict[str, list[str | None]]]:
+    """Return the texts, the labels that some have, the number of rows without text, and further columns."""
     from dropglm.labelling.output_files import has_text
 
     begin_stage(f"Reading {table.name}")
@@ -263,7 +277,8 @@ def texts_and_labels(table: Table) -> tuple[list[str], dict[int, str], int]:
     rows = [row for row, text in enumerate(read.texts) if has_text(text)]
     given = enumerate([read.labels[row] for row in rows] if read.labels else [])
     known = {number: name for number, name in given if name is not None}
-    return [read.texts[row] for row in rows], known, len(read.texts) - len(rows)
+    others = {name: [column[row] for row in rows] for name, column in read.others.items()}
+    return [read.texts[row] for row in rows], known, len(read.texts) - len(rows), others
 
 
 def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextModel":

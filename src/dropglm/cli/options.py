@@ -31,7 +31,7 @@ SPELLINGS = {
     **dict.fromkeys(("proba", "probas", "probs"), "probabilities"),
     **dict.fromkeys(("random-state", "random-seed"), "seed"),
     **dict.fromkeys(("weight-column", "sample-weight"), "weight"),
-    **dict.fromkeys(("info", "show", "inspect"), "explain"),
+    **dict.fromkeys(("info", "inspect"), "explain"),
     **dict.fromkeys(("test", "score"), "evaluate"),
     **dict.fromkeys(("fit", "learn"), "train"),
     "output": "out",
@@ -55,6 +55,11 @@ ADVICE = {
     "train -C": "is the inverse of our --l2: for C = 10, give --l2 0.1.",
     "train --test-size": "is --validation 0.2 here.",
     "predict --threshold": "see --max-error, which leaves texts open where too many answers would be wrong.",
+    **dict.fromkeys(
+        ("label --separator", "label --multilabel"),
+        "texts have one class each here; for several labels, ask for one at a time, such as "
+        "--classes music,other --out music.labels.jsonl.",
+    ),
     "evaluate --metric": "all measures are reported; --json has their names.",
     "evaluate --cv": "dropglm train reports the scores of cross-validation; evaluate measures a model.",
 }

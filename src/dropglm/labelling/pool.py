@@ -186,6 +186,8 @@ def calibrate(
         if len(known) > 1:
             rest = LabeledTexts(labeled.rows[others], y, [labeled.classes[k] for k in known])
             found = Multinomial.mean(all_classes(refit(pool, rest, settings).eta[labeled.rows[held_out]]))
+            # Models of a fold cannot know a class that it has alone; that says nothing of the whole model.
+            held_out, found = held_out[has := np.isin(labeled.y[held_out], known)], found[has]
             p[held_out] = 0.0
             p[np.ix_(held_out, known)] = found
     seen = ~np.isnan(p[:, 0])

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from starlette.routing import Route
 from dropglm.base.errors import InputError
 from dropglm.base.model_files import Kind
 from dropglm.labelling import panels
-from dropglm.labelling.background_trainer import Item
+from dropglm.labelling.background_trainer import WORDS, Guess, Item
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.output_files import Exports
 from dropglm.labelling.session import FEWEST_OUTCOMES, ChangedError, LabellingSession
@@ -25,6 +25,7 @@ from dropglm.web.application import json_answer, page_routes, read_json
 
 CUT = 20_000  # characters of a text that are shown at first
 EXCERPT = 400  # characters of a text in a list
+LENGTHS = 500  # texts whose lengths are looked at
 SHOWN_WORDS = 10  # of a class
 SHOWN_ANSWERS = 6  # in the list of recent answers
 MAX_BYTES = 1 << 20  # of a request
@@ -54,10 +55,22 @@ class LabelPage:
     exports : Exports
     name : str
         Name of the table, for the title.
+    columns : mapping of str to sequence of str or None
+        Further columns of the table that are shown with each text; of copies, those of the first. The model
+        does not see them.
     """
 
-    def __init__(self, session: LabellingSession, exports: Exports, name: str = "") -> None:
-        self.session, self.exports, self.name = session, exports, name
+    def __init__(
+        self,
+        session: LabellingSession,
+        exports: Exports,
+        name: str = "",
+        columns: Mapping[str, Sequence[str | None]] | None = None,
+    ) -> None:
+        self.session, self.exports, self.name, self.columns = session, exports, name, columns or {}
+        # Nine in ten texts are not longer: the page gives them so much room, and the same to all others.
+        lengths = sorted(_width(text[:CUT]) for text in session.texts[:LENGTHS])
+        self.usual_length = lengths[9 * len(lengths) // 10]
         self.run = secrets.token_hex(4)  # a page notices that the server was started again
         # One action at a time, in the order of arrival, while other requests are answered: disks may be slow.
         self._actions = ThreadPoolExecutor(1, "actions")
@@ -82,6 +95,7 @@ class LabelPage:
             "panels": lambda request: self.panels(),
             "text/{number:int}": lambda request: self.whole(request.path_params["number"]),
             "listed/{number:int}": lambda request: self.listed(request.path_params["number"]),
+            "labels": lambda request: self.labels(request.query_params.get("of", "")),
             "answered/{place:int}": lambda request: self.answered(request.path_params["place"]),
             "suspects": lambda request: self.suspects(),
             "surest": lambda request: self.surest(request.query_params.get("label", "")),
@@ -141,6 +155,7 @@ class LabelPage:
                 "run": self.run,
                 "version": session.version,
                 "name": self.name,
+                "usual_length": self.usual_length,
                 "file": str(session.path),
                 "current": session.current and self._item(session.current),
                 **panels.label_counts(session)._asdict(),
@@ -179,16 +194,33 @@ class LabelPage:
         }
 
     def _item(self, item: Item) -> dict[str, Any]:
-        names, guess, shown = self.session.answers.names, item.guess, None
-        if guess is not None and guess.label in names:
-            shown = {
-                "label": names[guess.label],
-                "probability": guess.probability,
-                "words": _without_punctuation(guess.words),
-            }
-        found = {**self._text(item.number), "source": item.source, "guess": shown}
+        found = {**self._whole(item.number), "source": item.source, "guess": self._guess(item.guess)}
         # A text that is asked again as a check is shown as if it had no answer.
         return found | ({"label": None, "is_answered": False} if item.source == "check" else {})
+
+    def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
+        names = self.session.answers.names
+        if guess is None or guess.label not in names:
+            return None
+        return {
+            "label": names[guess.label],
+            "probability": guess.probability,
+            "words": _without_punctuation(guess.words),
+        }
+
+    def _likeliest(self, number: int) -> str | None:
+        """Return the class that the newest model finds most likely for a text."""
+        snapshot, names = self.session.snapshot, self.session.answers.names
+        if snapshot is None or not snapshot.is_useful or not self.session.is_free(number):
+            return None
+        return names.get(snapshot.classes[int(snapshot.probabilities[number].argmax())])
+
+    def _own_guess(self, number: int) -> dict[str, Any] | None:
+        """Return the guess for a text without an answer, which the newest model has not learnt from."""
+        snapshot = self.session.snapshot
+        if snapshot is None or number in snapshot.labelled or not self.session.is_free(number):
+            return None
+        return self._guess(snapshot.guess(number, WORDS))
 
     def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
         text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
@@ -212,7 +244,11 @@ class LabelPage:
         if number >= len(self.session.texts):
             raise HTTPException(404, "There is no such text.")
         with self.session.lock:
-            return self._text(number, cut)
+            return self._whole(number, cut)
+
+    def _whole(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
+        columns = {name: (values[number] or "")[:CUT] for name, values in self.columns.items()}
+        return self._text(number, cut) | {"columns": columns}
 
     def _places(self) -> dict[int, int]:
         """Return the places of the texts in the order in which they were first answered."""
@@ -222,7 +258,26 @@ class LabelPage:
     def listed(self, number: int) -> dict[str, Any]:
         """Return a text of a list, with its place if it was answered."""
         with self.session.lock:
-            return self.whole(number, CUT) | {"place": self._places().get(number), "guess": None}
+            text = self.whole(number, CUT)
+            return text | {"place": self._places().get(number), "guess": self._own_guess(number)}
+
+    def labels(self, numbers: str) -> dict[str, Any]:
+        """Return the answers that some texts have now, by number; ``numbers`` has commas between them."""
+        with self.session.lock:
+            by_text, names = self.session.answers.by_text, self.session.answers.names
+            copy_of = self.session.answers.numbers.copy_of
+            found = {
+                number: by_text[copy_of[int(number)]]
+                for number in numbers.split(",")
+                if number.isdecimal() and int(number) < len(copy_of) and copy_of[int(number)] in by_text
+            }
+            return {
+                number: {
+                    "label": None if answer.label is None else names[answer.label],
+                    "is_kept": answer.kept,
+                }
+                for number, answer in found.items()
+            }
 
     def answered(self, place: int) -> dict[str, Any]:
         """Return a text that was answered, by its place in the order of answers."""
@@ -265,9 +320,15 @@ class LabelPage:
         with self.session.lock:
             texts = [
                 self._excerpt(number, start=found.near(self.session.texts[number]))
+                | {"guess": self._likeliest(number)}
                 for number in found.numbers
             ]
         return {"texts": texts, "total": found.total, "words": found.wanted}
+
+
+def _width(text: str) -> int:
+    """Return about how many Latin letters are as wide as a text; those of Chinese count twice."""
+    return len(text) + sum(letter > "\u2e7f" for letter in text)
 
 
 def _without_punctuation(words: list[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -151,11 +151,23 @@ class TextService:
             ]
         }
 
+    def about(self) -> str:
+        """Return a sentence about what the model predicts, and what it has learnt from."""
+        column, learnt = self.model.label_column_, self.model.summary_
+        what = f"Predicts the column {column}" if column else "A text classifier"
+        if learnt is None:
+            return f"{what}."
+        several, n_unlabeled = (getattr(learnt, name, None) for name in ("several_labels", "unlabeled"))
+        n = several["texts"] if several else sum(learnt.texts.values())
+        more = f" and {n_unlabeled:,} unlabelled" if n_unlabeled else ""
+        return f"{what}; it has learnt from {n:,} labelled{more} texts."
+
     def health(self) -> dict[str, Any]:
         """Return what is served."""
         return {
             "status": "ok",
             "model": self.name,
+            "about": self.about(),
             "classes": self.labels,
             "embeddings": self.model.needs_embeddings,
             "version": dropglm.__version__,

@@ -15,25 +15,28 @@ function draw(parent, tag, attributes, text) {
   return made;
 }
 
+// Points are [number of labels, accuracy, lower bound, upper bound]; without any, there is the scale alone.
 export function drawCurve(box, points) {
   box.replaceChildren();
-  if (!points.length) return;
   const last = points.at(-1);
   const svg = draw(box, "svg", {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     role: "img",
-    "aria-label": `Estimated accuracy from ${points[0][0]} to ${last[0]} labels, now ${Math.round(100 * last[1])} per cent`,
+    "aria-label": last
+      ? `Estimated accuracy from ${points[0][0]} to ${last[0]} labels, now ${Math.round(100 * last[1])} per cent`
+      : "No estimate yet",
   });
-  const low = Math.max(0, Math.floor(10 * Math.min(...points.map((point) => point[2]))) / 10);
-  const from = points[0][0];
-  const to = Math.max(last[0], from + 1);
-  const x = (n) => LEFT + ((n - from) / (to - from)) * (WIDTH - LEFT - RIGHT);
+  const low = Math.max(0, Math.floor(10 * Math.min(...points.map((point) => point[2]), last ? 1 : 0)) / 10);
   const y = (share) => TOP + ((1 - share) / (1 - low || 1)) * (HEIGHT - TOP - BOTTOM);
   const step = 1 - low > 0.55 ? 0.2 : 0.1;
   for (let share = 1; share >= low - 1e-9; share -= step) {
     draw(svg, "line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) });
     draw(svg, "text", { x: LEFT - 5, y: y(share) + 4, "text-anchor": "end" }, `${Math.round(100 * share)} %`);
   }
+  if (!last) return;
+  const from = points[0][0];
+  const to = Math.max(last[0], from + 1);
+  const x = (n) => LEFT + ((n - from) / (to - from)) * (WIDTH - LEFT - RIGHT);
   draw(svg, "text", { x: LEFT, y: HEIGHT - 4 }, String(from));
   draw(svg, "text", { x: WIDTH - RIGHT, y: HEIGHT - 4, "text-anchor": "end" }, `${to} labels`);
   const upper = points.map(([n, , , high]) => `${x(n)},${y(high)}`);

@@ -1,12 +1,15 @@
 // The page of dropglm label. Texts are shown through textContent only, so that nothing in them is run.
 import { ask, send, ServerError, whenSlow } from "./requests.js";
-import { showFoundWords, showMarked } from "./marks.js";
+import { showMarked } from "./marks.js";
 import { showNumbers, showPanels } from "./numbers.js";
 import { showClassForms, startClassForms } from "./class_forms.js";
-import { guessesHidden, showGuess, startGuesses } from "./guess.js";
-import { showButtons, showPressed } from "./class_buttons.js";
+import { showGuess, shownGuess, startGuesses } from "./guess.js";
+import { showButtons, showPressed, startFilter } from "./class_buttons.js";
 import { KEYS, startKeys } from "./keys.js";
-import { fillSurest, renewLists, showFound, showSurest, showSuspects, startLists, updateLists } from "./lists.js";
+import {
+  decideFirst, fillSurest, markOpened, nextOpen, placeInList, renewLists, showFound, showSurest, showSuspects, startLists, step,
+  updateLists,
+} from "./lists.js";
 import { clear, element, make, quoted, visible } from "./parts.js";
 
 const POLL = 1500; // milliseconds between two looks at the server
@@ -15,17 +18,15 @@ const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
 const WAITING = "Waiting for the server…";
 const DONE = "All texts are labelled or skipped. The labels, a model and its predictions are under Export.";
-const SOURCES = { random: "drawn at random", chosen: "chosen to teach the model", search: "found by search", check: "asked again as a check" };
-const LISTED = -1; // the place of a text without an answer that was opened from a list
-const QUICK = ["answer", "skip", "keep", "export"]; // actions after which lists need not be asked for again
+const SOURCES = { random: "at random, to measure accuracy", chosen: "chosen to teach the model", search: "found by search", check: "asked again as a check" };
 
 let state = null; // of the server
-let shown = null; // the text on the screen: the current one, or an answered one
-let place = null; // of an answered text in the order of answers, or LISTED; null for the current one
-let trail = []; // places from which the answers of this page were given, for undo
+let shown = null; // the text on the screen
+let spot = null; // where it is from: null for the current text, the place of an answer, or the entry of a list
+let trail = []; // spots from which the answers of this page were given, for undo
 let isBusy = false; // an answer is on its way
 let isOffline = false;
-let drawn = {}; // the text and the marked words that are drawn
+const drawn = {}; // the text and the marked words that are drawn
 let settling = null; // the timer while keys do not label
 let learnt = null; // version of the model that the panels show, or soon will
 let panelsTimer = null;
@@ -39,30 +40,67 @@ const classes = () => state.classes.map(([name]) => name);
 
 function showText(isOwn = true) {
   const box = element("text");
-  const current = place === null ? state.current : shown;
+  const current = spot === null ? state.current : shown;
   const isNew = !shown || !current || shown.number !== current.number || shown.text !== current.text;
   if (isNew && !isOwn) settle();
   shown = current;
-  box.classList.toggle("answered", place !== null);
+  element("item").classList.toggle("answered", spot !== null);
   box.classList.toggle("empty", !shown || !shown.text.trim());
   element("show-all").hidden = !shown || shown.text.length >= shown.length;
   const text = shown ? visible(shown.text) : DONE;
-  const words = (shown && shown.found) || (shown && shown.guess && !guessesHidden() ? shown.guess.words : []);
+  const guess = shownGuess(shown);
+  const words = guess ? guess.words : [];
+  const found = (spot && spot.words) || [];
   // A text that is drawn again loses what is selected in it, and is read aloud again.
-  if (drawn.text !== text || String(drawn.words) !== String(words)) {
-    (shown && shown.found ? showFoundWords : showMarked)(box, text, words);
-    drawn = { text, words };
+  if (drawn.text !== text || String([drawn.words, drawn.found]) !== String([words, found])) {
+    showMarked(box, text, words, found);
+    Object.assign(drawn, { text, words, found });
   }
   if (shown) element("show-all").textContent = `Show all ${shown.length.toLocaleString("en")} characters`;
-  if (isNew) box.scrollTop = 0;
+  if (drawn.number !== (shown && shown.number)) {
+    drawn.number = shown && shown.number;
+    showColumns(shown ? shown.columns : {});
+    element("item").scrollTop = 0;
+  }
   showPlace();
-  showGuess(state, place === null ? shown : null);
+  showGuess(state, shown);
   showClasses();
-  element("back").disabled = place === 0 || state.n_answered === 0;
-  element("forward").disabled = place === null;
+  markOpened(isListed() ? spot : null);
+  element("back").disabled = spot === 0 || state.n_answered === 0;
+  element("forward").disabled = spot === null;
   element("undo").disabled = !state.undo;
   element("undo").title = state.undo ? `Undo (z): ${state.undo}` : "Undo (z)";
   element("skip").disabled = !shown;
+}
+
+const isListed = () => spot !== null && typeof spot === "object";
+
+// The columns of the table that are shown beside the text.
+function showColumns(columns) {
+  const list = clear(element("columns"));
+  const names = Object.keys(columns);
+  list.hidden = !names.length;
+  for (const name of names) {
+    make(list, "dt", name);
+    const value = make(list, "dd");
+    value.dir = "auto";
+    if (!/^https?:\/\/\S+$/u.test(columns[name])) {
+      value.textContent = columns[name] || "–";
+      continue;
+    }
+    const link = make(value, "a", columns[name]);
+    link.href = columns[name];
+    link.target = "_blank";
+    link.rel = "noopener noreferrer"; // the address of the page is secret
+  }
+}
+
+// Gives the text as much room as nine in ten need, so that what is below it stays in place.
+function makeRoom() {
+  const item = element("item");
+  const width = element("text").clientWidth / (0.52 * parseFloat(getComputedStyle(item).fontSize)); // in characters
+  const columns = state.current ? Object.keys(state.current.columns).length : 0;
+  item.style.setProperty("--lines", Math.ceil((1.1 * state.usual_length) / width) + columns);
 }
 
 // Whoever presses a key when the text changes by itself means the text before.
@@ -79,19 +117,15 @@ function showPlace() {
   const line = clear(element("place"));
   if (!shown) return;
   const row = `Row ${(shown.number + 1).toLocaleString("en")}`;
-  if (place !== null) {
-    const what = shown.label === null ? "skipped" : `labelled ${shown.label}`;
-    make(line, "span", place === LISTED ? `${row}, not labelled` : `${row}, ${what}. Choose a class to correct it.`);
-    make(line, "span", place === LISTED ? "from a list" : `answer ${place + 1} of ${state.n_answered}`);
-  } else {
-    make(line, "span", row);
-    make(line, "span", SOURCES[shown.source] || "");
-  }
+  const what = !shown.is_answered ? "not labelled" : shown.label === null ? "skipped" : `labelled ${shown.label}`;
+  make(line, "span", spot === null ? row : `${row}, ${what}`);
+  const where = () => (isListed() ? placeInList(spot) : `answer ${spot + 1} of ${state.n_answered}`);
+  make(line, "span", spot === null ? SOURCES[shown.source] || "" : where());
 }
 
 function showClasses() {
-  const guessed = shown && shown.guess && place === null && !guessesHidden() ? shown.guess.label : null;
-  showButtons(classes(), { guessed, chosen: shown && shown.label, isDisabled: !shown }, assign);
+  const guess = shownGuess(shown);
+  showButtons(classes(), { guessed: guess && guess.label, chosen: shown && shown.label, isDisabled: !shown }, assign);
   showClassForms(state.classes);
 }
 
@@ -114,7 +148,7 @@ const complain = (error) => say(error instanceof ServerError ? error.message : "
 
 // News of the server: after each action, and every now and then.
 
-function take(news, { isOwn = false, isLate = false, says = "", found = null } = {}) {
+function take(news, { isOwn = false, isLate = false, says = "", found = null, to = null } = {}) {
   const old = state;
   state = news;
   const isSame = old && old.version === news.version && old.run === news.run;
@@ -124,40 +158,43 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null } =
   else if (!old && news.notices.length) say(news.notices.join(" "));
   else if (isOwn) say(says);
   if (news.problem && (!old || old.problem !== news.problem)) say(news.problem, true);
+  if (!old) makeRoom();
   if (!old && !news.classes.length) element("new-name").focus();
   isOffline = false;
   if (!isOwn && !isSame) trail = [];
-  if (isOwn || !isSame) place = found && found.place;
+  if (isOwn || !isSame) spot = null;
   // A refit must not change the text that someone is reading, nor its guess, but may bring the first one.
-  if (isSame && place === null && shown && news.current && news.current.number === shown.number) {
+  if (isSame && spot === null && shown && news.current && news.current.number === shown.number) {
     shown.guess ??= news.current.guess;
     state.current = shown;
   }
-  if (found) showAnswered(found, !isLate);
+  if (found) showOther(found, to, !isLate);
   else showText(!old || (isOwn && !isLate));
   // The next text is drawn first, then everything else.
   requestAnimationFrame(() => setTimeout(() => showNumbers(state, go)));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
-  if (!isSame) updateLists(news.recent);
+  const isThere = ([name]) => news.classes.some(([other]) => other === name);
+  if (old && !old.classes.every(isThere)) renewLists().catch(complain);
+  else if (!isSame) updateLists().catch(complain);
   if (old && !old.is_useful && news.is_useful) fillSurest().catch(complain);
   if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
 
-// Does what the annotator wants, says it, and shows the answer at a place, or else the current text.
-async function act(what, content = {}, { says = "", stays = false, to = stays ? place : null } = {}) {
+const addressOf = (at) => (typeof at === "object" ? `listed/${at.number}` : `answered/${at}`);
+
+// Does what the annotator wants, says it, and shows what is at a spot, or else the current text.
+async function act(what, content = {}, { says = "", stays = false, to = stays ? spot : null } = {}) {
   if (isBusy || !state) return false;
   isBusy = true;
   const began = performance.now();
-  const from = place;
+  const from = spot;
   try {
     const news = await send(what, { ...content, seen: state.version });
-    const path = to === LISTED ? `listed/${shown.number}` : `answered/${to}`;
-    const found = to !== null && to < news.n_answered ? await ask(path) : null;
+    const found = to !== null && !(to >= news.n_answered) ? await ask(addressOf(to)) : null;
     if (what === "undo") trail.pop();
-    else if (news.version > state.version) trail.push(from === LISTED ? null : from);
+    else if (news.version > state.version) trail.push(from);
     const sentence = typeof says === "function" ? says(news.n_labels - state.n_labels) : says;
-    take(news, { isOwn: true, isLate: performance.now() - began > SETTLE, says: sentence, found });
-    if (!QUICK.includes(what)) renewLists().catch(complain);
+    take(news, { isOwn: true, isLate: performance.now() - began > SETTLE, says: sentence, found, to });
     return true;
   } catch (error) {
     if (error.state) {
@@ -192,15 +229,23 @@ async function poll() {
 
 // What the annotator does.
 
-// The place that is shown after the answer to the text at this one.
-const following = () => (place === null || place === LISTED ? null : place + 1);
+// What is shown after the answer to the text on the screen.
+const following = () => (spot === null ? null : isListed() ? nextOpen(spot) : spot + 1);
 
 function assign(number) {
   if (!shown || settling !== null) return;
   const label = classes()[number];
   showPressed(number);
-  const says = place === null ? "" : `Labelled ${quoted(shown.text)} as ${quoted(label)}.`;
-  act("answer", { label, number: shown.number }, { says, to: following() });
+  const isKept = isListed() && spot.guess && label === shown.label; // of a suspicious label
+  const says = typeof spot === "number" ? `Labelled ${quoted(shown.text)} as ${quoted(label)}.` : ""; // a list says it itself
+  const content = isKept ? { number: shown.number } : { label, number: shown.number };
+  act(isKept ? "keep" : "answer", content, { says, to: following() });
+}
+
+function accept() {
+  const guess = shownGuess(shown);
+  if (guess) assign(classes().indexOf(guess.label));
+  else if (shown) say("There is no guess to accept.");
 }
 
 function skip() {
@@ -213,41 +258,32 @@ function undo() {
   else say("There is nothing to undo.");
 }
 
+// Shows the current text, that of an answer, or one of a list.
 async function go(to) {
+  say("");
   if (to === null || to >= state.n_answered) {
-    place = null;
-    shown = null;
+    spot = null;
     showText();
     return;
   }
   try {
-    showAnswered(await ask(`answered/${to}`));
+    showOther(await ask(addressOf(to)), to);
+    if (isListed()) element("place").scrollIntoView({ block: "nearest" }); // on a phone, it is far above the lists
   } catch (error) {
     complain(error);
   }
 }
 
-function showAnswered(found, isOwn = true) {
+function showOther(found, to, isOwn = true) {
   const isNew = !shown || shown.number !== found.number;
   if (isNew && !isOwn) settle();
-  place = found.place ?? LISTED;
-  shown = found;
+  spot = to;
+  shown = { ...found, guess: found.guess || (to.guess && to.guess.label !== found.label ? to.guess : null) };
   showText();
 }
 
-// Shows a text of a list, with the words that were searched for.
-async function showListed(number, words) {
-  try {
-    const found = await ask(`listed/${number}`);
-    showAnswered(words.length ? { ...found, found: words } : found);
-    element("place").scrollIntoView({ block: "nearest" }); // on a phone, it is far above the lists
-  } catch (error) {
-    complain(error);
-  }
-}
-
-const back = () => place === 0 || !state.n_answered || go((following() === null ? state.n_answered : place) - 1);
-const forward = () => place === null || go(following());
+const back = () => spot === 0 || !state.n_answered || go((typeof spot === "number" ? spot : state.n_answered) - 1);
+const forward = () => spot === null || go(isListed() ? null : spot + 1);
 
 async function showAll() {
   const whole = await ask(`text/${shown.number}`);
@@ -256,9 +292,9 @@ async function showAll() {
   showText();
 }
 
-async function lookForSuspects() {
+async function lookForSuspects(isAgain = false) {
   try {
-    isLooking = await showSuspects();
+    isLooking = await showSuspects(isAgain);
   } catch (error) {
     complain(error);
   }
@@ -267,26 +303,25 @@ async function lookForSuspects() {
 // Keys and controls.
 
 const SHORTCUTS = {
+  Enter: accept,
   z: undo,
   s: skip,
   ArrowLeft: back,
   ArrowRight: forward,
+  ArrowDown: () => document.activeElement !== element("item") && step(1, isListed()),
+  ArrowUp: () => document.activeElement !== element("item") && step(-1, isListed()),
+  Escape: () => spot !== null && forward(),
+  c: () => element("find-class").focus(),
   g: () => element("guess-shown").click(),
   n: () => element("new-name").focus(),
   "/": () => {
     element("search-panel").open = true;
     element("search-words").focus();
   },
-  "?": () => element("help-button").click(),
-  k: () => suspect(1),
-  f: () => suspect(0),
+  "?": () => element("help").togglePopover(),
+  f: () => decideFirst(0),
+  k: () => decideFirst(1),
 };
-
-function suspect(which) {
-  if (!element("suspects-panel").open) return;
-  const first = element("suspects").querySelector("li");
-  if (first) first.querySelectorAll(".row button")[which].click();
-}
 
 function classKey(number) {
   if (number < state.classes.length) {
@@ -304,28 +339,27 @@ element("back").addEventListener("click", back);
 element("forward").addEventListener("click", forward);
 element("undo").addEventListener("click", undo);
 element("skip").addEventListener("click", skip);
+element("accept").addEventListener("click", accept);
 element("show-all").addEventListener("click", () => showAll().catch(complain));
 startGuesses(showText);
-element("help-button").addEventListener("click", () => {
-  const help = element("help");
-  help.hidden = !help.hidden;
-  element("help-button").setAttribute("aria-expanded", String(!help.hidden));
-});
+startFilter(assign);
 startClassForms(act);
-startLists({ act, classes, show: showListed });
+startLists({ act, show: go });
 whenSlow((isSlow) => {
   if (isSlow) say(WAITING);
   else if (element("message").textContent === WAITING) say("");
 });
-element("suspects-panel").addEventListener("toggle", () => element("suspects-panel").open && lookForSuspects());
+element("suspects-panel").addEventListener("toggle", () => element("suspects-panel").open && lookForSuspects(true));
 element("surest-show").addEventListener("click", () => showSurest().catch(complain));
 element("search-form").addEventListener("submit", (event) => {
   event.preventDefault();
+  element("search-words").blur();
   showFound().catch(complain);
 });
 for (const one of document.querySelectorAll("[data-export]")) {
   one.addEventListener("click", () => act("export", { what: one.dataset.export }, { stays: true }).then(poll));
 }
 document.addEventListener("visibilitychange", () => document.hidden || ask("state").then((news) => take(news)).catch(() => {}));
+window.addEventListener("resize", () => state && makeRoom());
 
 poll();

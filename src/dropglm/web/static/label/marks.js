@@ -24,7 +24,8 @@ function patternOf(ngrams) {
   return parts.join("|");
 }
 
-function draw(box, text, pattern, isAgainst = () => false) {
+// Draws a text; parts that match the pattern are marked as they are looked at.
+function draw(box, text, pattern, look) {
   if (!pattern || text.length > MAX_MARKED) {
     box.textContent = text;
     return;
@@ -36,7 +37,7 @@ function draw(box, text, pattern, isAgainst = () => false) {
     parts.push(text.slice(end, found.index));
     const mark = document.createElement("mark");
     mark.textContent = found[0];
-    if (isAgainst(found[0])) mark.className = "against";
+    look(mark, found[0]);
     parts.push(mark);
     end = found.index + found[0].length;
   }
@@ -44,15 +45,33 @@ function draw(box, text, pattern, isAgainst = () => false) {
   box.replaceChildren(...parts);
 }
 
-// Marks n-grams with positive weights as words for the guess, others as words against it.
-export function showMarked(box, text, ngrams) {
-  const useful = ngrams.filter(([word]) => word && /[\p{L}\p{N}]/u.test(word));
+const patternOfPhrases = (phrases) => phrases.map((words) => words.map(escaped).join("\\s+")).join("|");
+
+// A weight changes the odds of the class by a factor exp(weight). Words that change them by less than a tenth
+// say nothing; those that multiply or divide them by two or more have the full shade.
+const LEAST = Math.log(1.1);
+const FULL = Math.log(2);
+
+// Returns the n-grams that say something for the guess or against it.
+export const telling = (ngrams) => ngrams.filter(([word, weight]) => /[\p{L}\p{N}]/u.test(word) && Math.abs(weight) >= LEAST);
+
+// Shades n-grams by their weights, for the guess or against it, and underlines what was searched for.
+export function showMarked(box, text, ngrams, phrases = []) {
   const plain = (words) => words.toLowerCase().replace(/[\s\p{P}]+/gu, "");
+  const useful = telling(ngrams);
   const weights = new Map(useful.map(([word, weight]) => [plain(word), weight]));
-  draw(box, text.normalize("NFC"), patternOf(useful.map(([word]) => word)), (words) => (weights.get(plain(words)) ?? 1) < 0);
+  const searched = patternOfPhrases(phrases);
+  const isSearched = new RegExp(`^(?:${searched})$`, "iu");
+  draw(box, text.normalize("NFC"), [searched, patternOf(useful.map(([word]) => word))].filter(Boolean).join("|"), (mark, words) => {
+    const weight = weights.get(plain(words));
+    if (searched && isSearched.test(words)) mark.className = "found";
+    if (!weight) return;
+    mark.className += weight < 0 ? " against" : " for";
+    mark.style.setProperty("--share", `${Math.round(100 * Math.min(1, Math.abs(weight) / FULL))}%`);
+  });
 }
 
-// Marks the words and phrases of a search; each is a list of words.
+// Underlines the words and phrases of a search; each is a list of words.
 export function showFoundWords(box, text, phrases) {
-  draw(box, text.normalize("NFC"), phrases.map((words) => words.map(escaped).join("\\s+")).join("|"));
+  showMarked(box, text, [], phrases);
 }

@@ -60,11 +60,15 @@ function showExport(job) {
 export async function showPanels() {
   const panels = await ask("panels");
   const last = panels.curve.at(-1);
-  element("accuracy-line").textContent = last
-    ? `${percent(last[1])}, from ${percent(last[2])} to ${percent(last[3])} with 95 % confidence, by ${last[4]} texts drawn at random`
-    : `${panels.n_random} of ${panels.n_needed} random texts answered. The estimate rests on texts that are drawn at random and guessed before you label them.`;
+  const line = clear(element("accuracy-line"));
+  if (last) {
+    make(line, "b", percent(last[1]));
+    line.append(` (95\u00a0% interval: ${Math.round(100 * last[2])} to ${percent(last[3])})`);
+  } else {
+    line.append(`Not known yet: ${panels.n_random} of ${panels.n_needed} random texts`);
+  }
   drawCurve(element("curve"), panels.curve);
-  element("more-line").textContent = panels.more ? `About ${panels.more.toLocaleString("en")} more labels for one more point.` : "";
+  element("more-line").textContent = panels.more ? `One point more: about ${panels.more.toLocaleString("en")} labels` : "";
   const box = clear(element("words"));
   for (const [name, words] of panels.words) {
     const line = make(box, "p");

@@ -1,48 +1,41 @@
 // Asks for an explanation of the text a moment after each change. Texts are only ever shown through textContent.
-"use strict";
+import { element, make, showName } from "./parts.js";
 
 const PAUSE = 120; // milliseconds without a change before a request
-const SHOWN_CLASSES = 6, SHOWN_WORDS = 8, SHOWN_UNKNOWN = 20;
-const element = (id) => document.getElementById(id);
+const SHOWN_WORDS = 8, SHOWN_UNKNOWN = 20;
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
 const percent = (p) => (p > 0.9995 && p < 1 ? ">99.9 %" : (100 * p).toFixed(1) + " %");
 
 let timer = 0, running = null;
 
-function make(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
+// Rows are [name, share of the widest bar, number as text].
 function fill(table, rows) {
-  // rows: [name, share of the widest bar, number as text]
-  table.tBodies[0].replaceChildren(...rows.map(([name, share, number]) => {
-    const row = make("tr"), cell = make("td"), middle = make("td");
-    const track = make("div", undefined, "track"), bar = make("div", undefined, "bar");
-    cell.append(make("bdi", name));
-    cell.title = name;
+  const body = table.tBodies[0];
+  body.replaceChildren();
+  for (const [name, share, number] of rows) {
+    const row = make(body, "tr");
+    showName(make(make(row, "td"), "bdi"), name);
+    const track = make(make(row, "td"), "div");
+    track.className = "track";
+    const bar = make(track, "div");
+    bar.className = "bar";
     bar.style.width = Math.max(0, Math.min(1, share)) * 100 + "%";
-    track.append(bar);
-    middle.append(track);
-    row.append(cell, middle, make("td", number));
-    return row;
-  }));
+    make(row, "td", number);
+  }
 }
 
-function show(why) {
+// Shows an answer, or nothing, to a request in JSON.
+function show(why, request) {
+  element("empty").hidden = why !== null;
+  for (const id of ["verdict", "bars", "words", "request"]) element(id).hidden = why === null;
+  if (why === null) return;
+  element("curl").textContent = `curl -d '${request.replaceAll("'", "'\\''")}' ${new URL("explain", location.href)}`;
+  element("copied").textContent = "";
   const classes = Object.entries(why.probabilities).sort((a, b) => b[1] - a[1]);
   const several = why.labels !== undefined;
-  element("label").textContent = several ? why.labels.join(", ") || "no label" : why.label;
+  showName(element("label"), several ? why.labels.join(", ") || "no label" : String(why.label));
   element("probability").textContent = several ? "" : percent(classes[0][1]);
-  const rest = several ? [] : classes.slice(SHOWN_CLASSES); // probabilities of labels do not add up
-  const bars = classes.slice(0, SHOWN_CLASSES).map(([name, p]) => [name, p, percent(p)]);
-  if (rest.length) {
-    const p = rest.reduce((sum, [, each]) => sum + each, 0);
-    bars.push([`${rest.length} other${rest.length > 1 ? "s" : ""}`, p, percent(p)]);
-  }
-  fill(element("bars"), bars);
+  fill(element("bars").firstElementChild, classes.map(([name, p]) => [name, p, percent(p)]));
 
   const found = why.contributions, widest = Math.max(...found.map((entry) => Math.abs(entry.weight)), 1e-9);
   const side = (sign) => found.filter((entry) => sign * entry.weight > 0).slice(0, SHOWN_WORDS)
@@ -79,19 +72,26 @@ function report(sentence) {
 
 async function ask() {
   if (running) running.abort();
+  if (!element("text").value.trim()) {
+    running = null;
+    report("");
+    show(null);
+    return;
+  }
+  const request = JSON.stringify({ texts: [element("text").value], top: 40 });
   const mine = running = new AbortController();
   try {
     const answer = await fetch("explain", {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ texts: [element("text").value], top: 40 }),
+      body: request,
       signal: mine.signal,
     });
     const content = await answer.json();
     if (mine !== running) return;
     if (!answer.ok) return report(content.error);
     report("");
-    show(content.explanations[0]);
+    show(content.explanations[0], request);
   } catch (error) {
     if (mine === running && error.name !== "AbortError") report("The server does not answer; is it still running?");
   }
@@ -103,10 +103,23 @@ element("text").addEventListener("input", (event) => {
   timer = setTimeout(ask, PAUSE);
 });
 
+element("copy").addEventListener("click", async () => {
+  getSelection().selectAllChildren(element("curl"));
+  try {
+    await navigator.clipboard.writeText(element("curl").textContent);
+    element("copied").textContent = "Copied.";
+  } catch { // browsers do not let pages of other computers copy without encryption
+    element("copied").textContent = "Selected; press Ctrl-C to copy.";
+  }
+});
+
 fetch("health").then((answer) => answer.json()).then((health) => {
-  document.title = element("model").textContent = health.model;
-  const names = health.classes.slice(0, SHOWN_CLASSES).join(", ") + (health.classes.length > SHOWN_CLASSES ? ", …" : "");
-  element("classes").textContent = `${health.classes.length} ${health.multilabel ? "labels" : "classes"}: ${names}`;
+  const { model, classes, multilabel } = health, n = classes.length;
+  const what = multilabel ? "labels" : "classes";
+  const choices = n === 2 && !multilabel ? classes.join(" or ") : `which of ${n} ${what}`;
+  document.title = element("model").textContent = `${model}: ${choices}?`;
+  element("about").textContent = health.about;
+  element("classes").textContent = `${n} ${what}: ${classes.join(", ")}`;
   if (health.embeddings) {
     element("text").disabled = true;
     report("This model was trained with embeddings of the texts, which this page cannot compute.");

@@ -1,4 +1,4 @@
-// Parts of the page that are made again and again.
+// Parts of pages that are made again and again.
 
 const EXCERPT = 40; // characters of a text in a sentence
 
@@ -21,6 +21,11 @@ export function button(parent, words, action) {
   made.type = "button";
   made.addEventListener("click", action);
   return made;
+}
+
+// Shows a name that may be broken where it has words.
+export function showName(parent, name) {
+  parent.replaceChildren(...name.split(/(?<=[_./-])/u).flatMap((part) => [part, document.createElement("wbr")]));
 }
 
 // With a blank at which a line is not broken.
