@@ -142,8 +142,8 @@ def annotator(monkeypatch):
     sessions, truth = [], dict(zip(some, given, strict=True))
 
     class Page(LabelPage):
-        def __init__(self, session, exports, name):
-            super().__init__(session, exports, name)
+        def __init__(self, session, exports, *more):
+            super().__init__(session, exports, *more)
             sessions.append((session, exports, []))
 
     def label_some(app, listener):
