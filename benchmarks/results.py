@@ -35,9 +35,11 @@ def write(
         if missing and (part.missing or not run.experiment.subset()):
             tell(f"docs/paper/{name}.md is unchanged: {folder} lacks {missing} results of {name}.")
         else:
-            pictures = draw(run, root / "docs" / "paper", PICTURED.get(name, 0))
-            page, block = root / "docs" / "paper" / f"{name}.md", page_block(run, pictures)
+            page = root / "docs" / "paper" / f"{name}.md"
             apart = "<!-- subset: start -->" in page.read_text(encoding="utf-8")
+            # Beside older results, the figures are those of all fits.
+            captions = 0 if apart and missing else PICTURED.get(name, 0)
+            block = page_block(run, draw(run, root / "docs" / "paper", captions))
             if apart:
                 fill(page, "subset", block if missing else "")
             if not (apart and missing):

@@ -1,7 +1,11 @@
 """dropglm label: what it refuses, and what it reads."""
 
+import json
+
+import numpy as np
 import pytest
 
+from dropglm import TextClassifier
 from tests.cli.command import dropglm, error_of, run, texts, write_csv
 
 
@@ -125,3 +129,76 @@ def test_classes_that_are_new_or_alone_are_mentioned(folder, monkeypatch):
     assert said("--classes", "good,bad") == "dropglm: Classes of the labels so far: good; new: bad.\n"
     assert said("--classes", "x,y") == "dropglm: Classes of the labels so far: good, bad; new: x, y.\n"
     assert said("--classes", "bad,x") == said() == ""
+
+
+@pytest.fixture
+def annotator(monkeypatch):
+    """Replace the server by someone who answers some of the texts, and return the sessions."""
+    from dropglm.web.label_page import LabelPage
+
+    some, labels = texts(200, seed=5)
+    wrong, other = np.random.default_rng(0).random(200) < 0.15, {"good": "bad", "bad": "good"}
+    given = [other[one] if flip else one for one, flip in zip(labels, wrong, strict=True)]
+    sessions, truth = [], dict(zip(some, given, strict=True))
+
+    class Page(LabelPage):
+        def __init__(self, session, exports, *more):
+            super().__init__(session, exports, *more)
+            sessions.append((session, exports, []))
+
+    def label_some(app, listener):
+        session, exports, asked = sessions[-1]
+        for _ in range(30):
+            assert session.wait(300)
+            if session.current is None:
+                break
+            asked.append(session.current)
+            session.answer(truth[session.texts[session.current.number]])
+        exports.start("labels")
+        exports.wait(300)
+
+    monkeypatch.setattr("dropglm.web.label_page.LabelPage", Page)
+    monkeypatch.setattr("dropglm.web.running.run", label_some)
+    return sessions
+
+
+def test_label_train_predict_and_label_what_was_left_open(tmp_path, annotator):
+    """The commands of the guide: the random share is held out, and renews the guarantee."""
+    write_csv(tmp_path / "texts.csv", [(text, "") for text in texts(200, seed=5)[0]])
+    label = ("label", "texts.csv", "--classes", "good,bad", "--no-browser", "--quiet", "--port", "0")
+    train = ("train", "texts.labelled.csv", "--unlabeled", "texts.csv")
+    train = (*train, "--validation-column", "drawn_at_random", "--out", "m.skops", "--quiet", "--json")
+    run(*label, "--random-share", "0.5", cwd=tmp_path)
+    found = json.loads(dropglm(*train, cwd=tmp_path))
+    n_drawn = len(annotator[0][0].answers.drawn())
+    assert (found["use"]["kind"], found["use"]["rows"]) == ("guarantee", n_drawn)
+    assert sum(found["texts"].values()) == 30 - n_drawn
+
+    run("predict", "m.skops", "texts.csv", "--max-error", "0.3", "--out", "answers.csv", cwd=tmp_path)
+    again = (*label, "--model", "m.skops", "--only-open", "--max-error", "0.3", "--random-share", "0.5")
+    done = run(*again, cwd=tmp_path)
+    model = TextClassifier.load(tmp_path / "m.skops")
+    some = texts(200, seed=5)[0]
+    p = model.predict_proba(some)
+    is_open = ~model.selective(0.3).answers(p)
+    assert f"left open: {is_open.sum()} of 200 texts." in done.stderr
+    chosen = [item.number for item in annotator[1][2] if item.source == "chosen"]
+    assert is_open[chosen].all()
+    assert (np.diff(p[chosen].max(axis=1)) >= 0.0).all()
+    drawn = [item for item in annotator[1][2] if item.source == "random"]
+    assert 10 <= len(drawn) <= 20
+    renewed = json.loads(dropglm(*train, cwd=tmp_path))
+    assert renewed["use"]["rows"] == n_drawn + len(drawn)
+    for arguments in (("--only-open",), ("--max-error", "0.1")):
+        assert "--only-open" in dropglm(*label, *arguments, cwd=tmp_path, code=2)
+
+
+def test_a_model_of_several_labels_is_refused(folder):
+    rows = "".join(f'{{"text": "{text}", "label": ["{text[:1]}", "x"]}}\n' for text in texts(20)[0])
+    (folder / "several.jsonl").write_text(rows, encoding="utf-8")
+    dropglm("train", "several.jsonl", "--no-tune", "--out", "m.skops", "--quiet", cwd=folder)
+    start = ("label", "a.csv", "--no-browser", "--quiet")
+    assert "several labels per text" in error_of(*start, "--model", "m.skops", cwd=folder)
+    assert "a list as its label" in error_of(
+        "label", "several.jsonl", "--label", "label", "--no-browser", "--quiet", cwd=folder
+    )

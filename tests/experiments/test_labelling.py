@@ -5,6 +5,7 @@ import pytest
 
 from dropglm.experiments.labelling import (
     CHOSEN,
+    EXPORTED,
     RANDOM,
     Labelling,
     Strategy,
@@ -29,9 +30,9 @@ def test_a_session_labels_as_many_texts_as_asked_and_never_a_test_text():
     asked = []
     original = data.pool.fit
 
-    def fit(labels, start=None):
+    def fit(labels, start=None, drawn=None):
         asked.append(dict(labels))
-        return original(labels, start)
+        return original(labels, start, drawn)
 
     data.pool.fit = fit
     try:
@@ -53,15 +54,18 @@ def test_both_ways_learn(lines):
     for line in lines:
         assert line["result"]["labels"][-1] == 60
         assert line["result"]["accuracy"][-1] > 0.5
-    assert {line["method"] for line in lines} == {RANDOM, CHOSEN}
+        found = line["result"]["probabilities"] | line["result"]["exported"]
+        if "60" in found:
+            assert abs(found["60"]["mean"] - found["60"]["accuracy"]) < 0.2
+        assert set(found) == {RANDOM: set(), CHOSEN: {"30", "60"}, EXPORTED: {"60"}}[line["method"]]
+    assert {line["method"] for line in lines} == {RANDOM, CHOSEN, EXPORTED}
 
 
 def test_tables_and_figures_are_made_of_the_lines(lines, tmp_path):
-    needed, left, test, accuracies = SMALL.tabulate(lines)
-    assert needed.rows[0][0] == "docs"
-    assert all(
-        len(row) == len(table.header) for table in (needed, left, test, accuracies) for row in table.rows
-    )
+    tables = SMALL.tabulate(lines)
+    assert len(tables) == 7
+    assert tables[0].rows[0][0] == "docs"
+    assert all(len(row) == len(table.header) for table in tables for row in table.rows)
     figures = SMALL.draw(lines)
     assert len(next(iter(figures.values()))) == 1
 

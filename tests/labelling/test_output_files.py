@@ -128,14 +128,16 @@ def test_columns_that_cannot_be_exported_are_left_out(tmp_path, label_some):
         tmp_path / "a.parquet"
     )
     write_labels(*_exported(label_some("a.parquet"), tmp_path / "out.csv"))
-    assert pl.read_csv(tmp_path / "out.csv").columns == ["text", "label", "id", "table_label", "stars", "n"]
+    assert pl.read_csv(tmp_path / "out.csv").columns == [
+        *("text", "label", "drawn_at_random", "id", "table_label", "stars", "n")
+    ]
 
 
 def test_columns_with_the_same_name_are_left_out(tmp_path, label_some):
     rows = "\n".join(f"1,{text},2,3" for text in TEXTS)
     (tmp_path / "a.csv").write_text(f"x,review,x,y\n{rows}\n", encoding="utf-8")
     write_labels(*_exported(label_some("a.csv"), tmp_path / "out.csv"))
-    assert pl.read_csv(tmp_path / "out.csv").columns == ["text", "label", "y"]
+    assert pl.read_csv(tmp_path / "out.csv").columns == ["text", "label", "drawn_at_random", "y"]
 
 
 def test_a_large_table_is_read_in_batches(tmp_path, label_some):

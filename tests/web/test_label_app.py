@@ -182,12 +182,16 @@ def test_recent_answers_begin_with_the_last_one_also_if_it_is_a_correction(serve
 
 def test_panels_and_exports(served, tmp_path):
     address, session, exports = served
-    act(address, "answer_all", labels=list(enumerate(TRUTH[:40])))
+    refused = act(address, "answer_all", labels=list(enumerate(TRUTH[:40])))
+    assert "when it is known how many are right" in refused.error
+    session.answer_all(dict(enumerate(TRUTH[:40])))
     assert session.wait(300)
     panels = ask(address, "api/panels").json
     words = dict(panels["words"])
     assert any(word in ("lovely", "great", "fun", "moving", "warm") for word, _ in words["good"])
-    assert len(ask(address, "api/surest?label=good").json["texts"]) == 20
+    surest = ask(address, "api/surest?label=good").json
+    assert len(surest["texts"]) == 20
+    assert (surest["right"], surest["why_not_accept"]) == (None, refused.error)
     assert ask(address, "api/suspects").status == 200
     for what in ("labels", "predictions", "model"):
         act(address, "export", what=what)

@@ -121,7 +121,7 @@ def test_each_action_is_said_and_undone_whole(open_page):
     assert len(session.answers.labels()) == 1
 
 
-def test_a_bulk_answer_is_undone_by_one_key(open_page, browser):
+def test_a_bulk_answer_is_undone_by_one_key(open_page, browser, monkeypatch):
     page, session = open_page(classes=["good", "bad"], labels={n: TRUTH_OF[TEXTS[n]] for n in range(20)})
     assert session.wait(60)
     page.open("surest-panel")
@@ -130,6 +130,10 @@ def test_a_bulk_answer_is_undone_by_one_key(open_page, browser):
     for id in ("surest", "accuracy-line"):
         page.wait(lambda id=id: "0 of 10 random texts" in page.of(id).text)
     assert page.of("surest-panel").size["height"] < 700  # search and export are not far below
+    assert not page.of("surest").find_element("tag name", "button").is_enabled()
+    monkeypatch.setattr("dropglm.labelling.session.FEWEST_OUTCOMES", 0)
+    page.of("surest-show").click()
+    page.wait(lambda: "of these 20 texts are right" in page.of("surest").text)
     accept = page.of("surest").find_element("tag name", "button")
     lines = page.of("surest").find_elements("css selector", "button.text")
     page.moves_on(lines[-1].click)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dropglm.base.errors import InputError
 from dropglm.base.progress import Stages, begin_stage, plural
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import check_columns, check_distinct, check_output
-from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option
+from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option, share
 from dropglm.tables import Table
 from dropglm.tables.formats import check_file_exists
 from dropglm.web import require_server
@@ -57,6 +58,18 @@ class LabelOptions:
     model: Path | None = MODEL.field(
         "Model file whose guesses are used while there are few labels.", file=File.READ
     )
+    only_open: bool = MODEL.field(
+        "Ask only for texts that --model leaves open, the worst first, and for the random share.",
+        default=False,
+    )
+    max_error: float | None = MODEL.field(
+        "Share of the answers of --model that may be wrong, with --only-open; by default 0.05. Texts are "
+        "open where it is not sure enough.",
+        callback=share,
+    )
+    confidence: float | None = MODEL.field(
+        "How sure --max-error is, with --only-open; by default 0.9.", callback=share
+    )
     embedder: str = MODEL.field(
         "Encoder that computes an embedding of each text, in the background: auto (use, if it is installed "
         f"and there are at most {MOST_TEXTS:,} texts), none, or what dropglm train takes.",
@@ -92,6 +105,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
     check_columns(chosen.text, chosen.label)
     check_file_exists(chosen.table)
     names = _class_names(chosen.classes)
+    _check_only_open(chosen)
     journal = chosen.out or default_journal(chosen.table)
     check_distinct([("--out", journal)], [chosen.table, chosen.model])
     check_output(journal, "--out", regular=True)
@@ -116,6 +130,9 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
         texts, known, n_without, shown = texts_and_labels(source)
         embedder = embedder_for(chosen.embedder, len(texts))
         start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
+        order = None
+        if chosen.only_open and start_from is not None:
+            order = open_texts(start_from, texts, chosen.max_error or 0.05, chosen.confidence or 0.9)
         with listen(chosen.host, chosen.port) as listener:
             begin_stage("Preparing the texts")
             with (
@@ -128,6 +145,7 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     start_from=start_from,
                     embedder=embedder,
                     random_share=chosen.random_share,
+                    order=order,
                 ) as session,
             ):
                 atexit.register(_end_now, session)
@@ -144,6 +162,10 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                 stages.close()
                 if n_without:
                     terminal.message(f"skipped {plural(n_without, 'row')} without a text.")
+                if order is not None:
+                    copy_of = session.answers.numbers.copy_of
+                    left = len({copy_of[number] for number in order if session.is_free(number)})
+                    terminal.message(f"{plural(left, 'open text')} without an answer.")
                 for notice in session.notices:
                     terminal.message(notice)
                 print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")
@@ -158,6 +180,27 @@ def label(_: typer.Context, chosen: LabelOptions) -> None:
                     sys.setswitchinterval(before)
                 n_labels = _n_labels(session)
             print(f"{n_labels} in {journal}; run the command again to continue.")
+
+
+def _check_only_open(chosen: LabelOptions) -> None:
+    if chosen.only_open and chosen.model is None:
+        raise bad_option("--only-open", "needs --model, whose open texts are asked for.")
+    for option, value in (("--max-error", chosen.max_error), ("--confidence", chosen.confidence)):
+        if value is not None and not chosen.only_open:
+            raise bad_option(option, "can be used only with --only-open.")
+
+
+def open_texts(model: "FittedTextModel", texts: list[str], max_error: float, confidence: float) -> list[int]:
+    """Return the numbers of the texts that a model leaves open, the least sure first, and say how many."""
+    begin_stage("Looking for open texts")
+    rule, p = model.selective(max_error, confidence), model.predict_proba(texts)
+    terminal.message(f"{'; '.join(str(rule).splitlines())}.")
+    is_open = ~rule.answers(p)
+    order = [number for number in p.max(axis=1).argsort(kind="stable").tolist() if is_open[number]]
+    terminal.message(f"left open: {len(order):,} of {plural(len(texts), 'text')}.")
+    if not order:
+        raise InputError("The model leaves no text open; a smaller --max-error leaves more.")
+    return order
 
 
 def embedder_for(chosen: str, n_texts: int) -> "Encoder | None":
@@ -243,5 +286,7 @@ def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextMod
 
     model = load_fitted_model(path, trust=trust)
     with naming_table(str(path)):
+        if model.multilabel_:
+            raise InputError("the model predicts several labels per text; labelling asks for one per text.")
         model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
     return model

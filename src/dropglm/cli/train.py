@@ -38,17 +38,9 @@ if TYPE_CHECKING:
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
-    *(
-        "numeric",
-        "categorical",
-        "unlabeled",
-        "unlabeled_text",
-        "validation",
-        "suspicious",
-        "suspicious_out",
-        "baseline",
-        "seed",
-    ),
+    *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
+    "validation_column",
+    *("numeric", "categorical"),
     *("group", "embeddings", "embeddings_unlabeled", "embedder", "second_label"),
     *(
         "min_df",
@@ -63,14 +55,16 @@ IN_MEMORY_ONLY = {
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
     *("latent", "rounds", "ngram_weight", "device", "dask", "precision"),
 }
+TRUE_OR_FALSE = {"true": True, "1": True, "false": False, "0": False, "": False}
 SEVERAL_LABELS = {"separator", "label_probabilities"}  # or probabilities of them
 NOT_WITH_DASK = {
     "second_label",
-    *("validation", "suspicious", "suspicious_out", "baseline"),
+    *("validation", "validation_column", "suspicious", "suspicious_out", "baseline"),
     *("embeddings", "embeddings_unlabeled", "device", "label_probabilities"),
 }
 NOT_WITH_PROBABILITIES = {
-    *("label", "separator", "validation", "baseline", "suspicious", "suspicious_out", "precision")
+    *("label", "separator", "validation", "validation_column", "baseline"),
+    *("suspicious", "suspicious_out", "precision"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust")
@@ -123,7 +117,10 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         options.text if columns is None else columns.text[0],
         None if classes else options.label,
         row_of=columns,
-        keep=(*([] if options.group is None else [options.group]), *(options.second_label or ())),
+        keep=(
+            *(name for name in (options.group, options.validation_column) if name is not None),
+            *(options.second_label or ()),
+        ),
         weight=options.weight,
         lists=not options.online,
         label_separator=options.separator,
@@ -170,8 +167,13 @@ def _train(run: TrainRun) -> None:
         run.refuse({"characters"}, "needs words, and cannot be used with --no-tune or --no-calibrate.")
     if not options.tune:
         run.refuse({"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
-        if options.validation is None:
+        if options.validation is None and options.validation_column is None:
             run.refuse({"group"}, "needs the folds of the tuning, or --validation; drop --no-tune.")
+    if options.validation_column is not None:
+        if options.validation is not None:
+            raise bad_option("--validation-column", "cannot be used with --validation.")
+        if options.validation_column in (table.text, table.label, table.weight, options.group):
+            raise bad_option("--validation-column", f"{options.validation_column!r} has another purpose.")
     if options.second_label:
         if not options.tune or options.label_probabilities or options.separator or options.group:
             why = "needs --tune and one label per row, and cannot be used with --group."
@@ -271,7 +273,7 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         run.refuse({"latent", "rounds"}, "needs --unlabeled, or rows without a label.")
     E = embedded.all(len(texts) + len(without.texts), run.source)
     together = None
-    if options.validation is not None:
+    if options.validation is not None or options.validation_column is not None:
         together = text_groups(TextClassifier(**settings), texts, numbers.y, groups).labels
     rows, validation = _split(labelled, y, numbers.y, together, run)
     texts, numbers = [texts[row] for row in rows], numbers.take(rows)
@@ -540,6 +542,17 @@ def _split(
     from dropglm.search.held_out import group_numbers
 
     rows, options = np.arange(len(numbers)), run.options
+    if options.validation_column is not None:
+        unit_of = rows if groups is None else group_numbers(groups)
+        marked = np.array([_is_true(value, options) for value in labelled.others[options.validation_column]])
+        is_held_out = np.isin(unit_of, unit_of[marked])
+        if is_held_out.all() or not is_held_out.any():
+            which = "no row" if not is_held_out.any() else "every row"
+            raise BadInputError(
+                f"{run.source}: {which} with a label is true in the column {options.validation_column!r}; "
+                "hold out some rows, and leave others for training."
+            )
+        return np.flatnonzero(~is_held_out), _held_out(labelled, y, np.flatnonzero(is_held_out), run)
     if options.validation is None:
         return rows, None
     try:
@@ -584,10 +597,25 @@ def _split(
         random_state=options.seed,
         stratify=numbers[first] if stratified else None,
     )
-    assert y is not None
     ours, held_out = drawn if groups is None else (np.flatnonzero(np.isin(unit_of, some)) for some in drawn)
-    measured = labelled.take(held_out.tolist())
-    return ours, Validation(measured, y[held_out], row_weights(run.table, measured))
+    return ours, _held_out(labelled, y, held_out, run)
+
+
+def _held_out(labelled: Batch, y: "np.ndarray | None", rows: "np.ndarray", run: TrainRun) -> Validation:
+    """Return some rows of the table to measure on."""
+    assert y is not None
+    measured = labelled.take(rows.tolist())
+    return Validation(measured, y[rows], row_weights(run.table, measured))
+
+
+def _is_true(value: Any, options: TrainOptions) -> bool:
+    """Return what a value of the column of held-out rows says; one that is missing is false."""
+    name = str(value).strip().lower()
+    if value is not None and name not in TRUE_OR_FALSE:
+        raise BadInputError(
+            f"The column {options.validation_column!r} must be true or false in each row, got {value!r}."
+        )
+    return TRUE_OR_FALSE.get(name, False)
 
 
 def _held_out_metrics(

@@ -108,6 +108,10 @@ class TrainOptions:
         "Guarantees of predict --max-error and --sets then rest on them.",
         file=File.READ,
     )
+    validation_column: str | None = OUTPUT.field(
+        "Column that is true for the rows to hold out, in place of --validation: dropglm label exports "
+        "drawn_at_random."
+    )
     suspicious: int = OUTPUT.field(
         "How many texts to list whose label may be wrong, going by cross-validation.",
         default=5,

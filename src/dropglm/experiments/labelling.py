@@ -1,8 +1,8 @@
 """Fewer labels: texts chosen by the model compared with texts drawn at random.
 
 A simulated annotator, who answers from the true labels, labels up to 500 texts of six data sets. How many
-labels does each way need for the accuracy that texts drawn at random have at 500, and how often does the
-interval of the estimated accuracy contain the true one?
+labels does each way need for the accuracy that texts drawn at random have at 500, how often does the
+interval of the estimated accuracy contain the true one, and are probabilities right?
 
 Texts are labelled in batches of ten. The model is fitted again after each batch, and chooses the texts of the
 next, except that a share of them is drawn at random. Each of those is predicted before it is labelled. Some
@@ -23,6 +23,8 @@ from dropglm.experiments.experiment import Experiment, PlannedData, PlannedFit
 from dropglm.experiments.results import PERCENT, Lines, Unit, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
+from dropglm.labelling.calibration import Calibration, right_among
+from dropglm.labelling.output_files import calibrate_on_drawn, tuned_model
 from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
 
 BATCH = 10
@@ -47,6 +49,11 @@ RANDOM, CHOSEN = "drawn at random", "chosen by the model, one in five at random"
 STRATEGIES = {RANDOM: Strategy(random_share=1.0, refit_every=50), CHOSEN: Strategy(random_share=0.2)}
 SETS = ("rt", "subj", "imdb8k", "news4", "news20", "docs")
 MEASURED = (50, 100, 200, 500)
+HONEST = (30, 60, 100, 200, 300, 500)  # numbers of labels at which probabilities are compared with accuracies
+SUREST = 20  # texts of a class that are listed
+EXPORTED = "the exported model"
+EXPORTED_AT = (60, 200)  # numbers of labels, with the first seed
+SUBSET_SEEDS = 2
 SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
 WHOLE_PERCENT = Unit(100.0, 0)
@@ -67,7 +74,14 @@ def annotated(name: str, load: Load, most: int | None = None) -> Annotated:
 
 
 def simulate(
-    data: Annotated, *, strategy: Strategy, labels: int, measured: tuple[int, ...], seed: int
+    data: Annotated,
+    *,
+    strategy: Strategy,
+    labels: int,
+    measured: tuple[int, ...],
+    seed: int,
+    honest: tuple[int, ...] = (),
+    exported: tuple[int, ...] = (),
 ) -> dict:
     """Label texts up to a number of labels, and return the accuracies on the way.
 
@@ -76,12 +90,14 @@ def simulate(
     dict
         ``labels`` and ``accuracy``, of the texts that are never labelled, after every fit; ``estimates`` has
         for each number of labels in ``measured`` the accuracy for the texts that are left and for those that
-        are never labelled, and the estimate with its interval.
+        are never labelled, and the estimate with its interval. ``probabilities`` compares probabilities with
+        accuracies at each number in ``honest``, and ``exported`` those of a tuned model.
     """
     test, rest = hold_out(len(data.truth), seed)  # test texts are never labelled
     rng, session = np.random.default_rng([seed, 1]), Session(data, test)
     waiting = rng.permutation(rest)  # in the order in which texts are drawn at random
     found: dict[str, Any] = {"labels": [], "accuracy": [], "estimates": {}}
+    found |= {"probabilities": {}, "exported": {}}
     while len(session.labels) < labels:
         size = min(strategy.refit_every, labels - len(session.labels))
         drawn = round(strategy.random_share * size)
@@ -100,6 +116,10 @@ def simulate(
                 "test": found["accuracy"][-1],
                 **estimate_accuracy(session.outcomes)._asdict(),
             }
+        if n in honest:
+            found["probabilities"][str(n)] = session.probabilities(test)
+        if n in exported:
+            found["exported"][str(n)] = session.exported(test)
     return found
 
 
@@ -109,9 +129,11 @@ class Session:
     def __init__(self, data: Annotated, never: np.ndarray) -> None:
         self.data = data
         self.labels: dict[int, str] = {}
+        self.drawn: list[int] = []
         self.outcomes: list[bool] = []
         self.model: PoolModel = data.pool.fit({})
-        self.excluded = data.pool.copy_of != np.arange(len(data.pool))
+        self.is_copy = data.pool.copy_of != np.arange(len(data.pool))
+        self.excluded = self.is_copy.copy()
         self.excluded[never] = True
 
     def first_free(self, waiting: np.ndarray, count: int) -> list[int]:
@@ -123,7 +145,8 @@ class Session:
         """Return the texts that the model chooses."""
         if not count:
             return []
-        pool, p = self.data.pool, self.model.probabilities
+        pool, found = self.data.pool, self.model.calibration or Calibration()
+        p = found.undo(self.model.probabilities)
         return choose_texts(p, pool.latent, self.labels, size=count, excluded=self.excluded).tolist()
 
     def answer(self, number: int, *, at_random: bool) -> None:
@@ -132,10 +155,56 @@ class Session:
         if at_random and self.model.is_trained:
             self.outcomes.append(self.model.classes[self.model.predicted[number]] == truth)
         self.labels[number] = truth
+        self.drawn += [number] * at_random
 
     def refit(self) -> None:
-        """Fit the model to all labels."""
-        self.model = self.data.pool.fit(self.labels, self.model)
+        """Fit the model to all labels, and calibrate it unless all of them were drawn at random."""
+        drawn = None if len(self.drawn) == len(self.labels) else self.drawn
+        self.model = self.data.pool.fit(self.labels, self.model, drawn)
+
+    def probabilities(self, numbers: np.ndarray) -> dict[str, float]:
+        """Return the mean probability of these texts and their accuracy, and what is said of the surest.
+
+        ``surest`` is the share of right ones among the surest texts of each class, ``said`` the estimate,
+        ``probability`` their mean probability and ``inside`` the share of classes whose number of right texts
+        is in the interval. ``before`` is the mean probability without calibration.
+        """
+        model, truth, lists = self.model, self.data.truth, []
+        found = model.calibration or Calibration()
+        p = model.probabilities
+        before = found.undo(p[numbers])
+        free = ~self.is_copy
+        free[list(self.labels)] = False
+        others = np.flatnonzero(free)
+        for k, name in enumerate(model.classes):
+            few = others[np.argsort(-p[others, k], kind="stable")[:SUREST]]
+            right, said = int((truth[few] == name).sum()), right_among(p[few, k].tolist(), found)
+            inside = said.low <= right <= said.high
+            lists.append((right / len(few), said.right / len(few), p[few, k].mean(), inside))
+        surest, said_share, probability, inside_share = np.mean(lists, axis=0).tolist()
+        return {
+            "mean": float(p[numbers].max(axis=1).mean()),
+            "before": float(before.max(axis=1).mean()),
+            "accuracy": self.accuracy(numbers),
+            "surest": surest,
+            "said": said_share,
+            "probability": probability,
+            "inside": inside_share,
+        }
+
+    def exported(self, numbers: np.ndarray) -> dict[str, float]:
+        """Return the mean probability of these texts and their accuracy, by a tuned model."""
+        pool = self.data.pool
+        model = tuned_model(pool.texts, self.labels, (), pool.copy_of.tolist(), n_jobs=1)
+        texts = [pool.texts[number] for number in numbers]
+        before = model.predict_proba(texts)
+        rest = [text for number, text in enumerate(pool.texts) if number not in self.labels]
+        calibrate_on_drawn(model, self.labels, self.drawn, rest)
+        right = model.classes_[before.argmax(axis=1)] == self.data.truth[numbers]
+        means = {"before": before, "mean": model.predict_proba(texts)}
+        return {name: float(p.max(axis=1).mean()) for name, p in means.items()} | {
+            "accuracy": float(right.mean())
+        }
 
     def accuracy(self, numbers: np.ndarray) -> float:
         """Return the share of these texts that the model predicts correctly."""
@@ -156,7 +225,7 @@ class Labelling(Experiment):
     title = "Labelling: texts chosen by the model compared with texts drawn at random"
     summary = "labels that a simulated annotator needs, and how often intervals contain the true accuracy"
     data = ("rt", "subj", "imdb", "20news")
-    takes, takes_quick = "25 minutes", "10 seconds, no data set"
+    takes, takes_quick = "60 minutes, or 25 minutes with --subset", "20 seconds, no data set"
 
     @property
     def protocol(self) -> str:
@@ -175,32 +244,55 @@ class Labelling(Experiment):
             f"reaches the mean accuracy of texts drawn at random at {self.labels} labels. Estimates of "
             "accuracy rest on the texts drawn at random, each predicted before it was labelled. Their "
             "intervals, with a nominal coverage of 95 per cent, are compared with the accuracy for all "
-            "texts that are left, neither test texts nor labelled, and for the test texts. A quick run "
-            "has fewer texts and labels."
+            "texts that are left, neither test texts nor labelled, and for the test texts. Where texts are "
+            "chosen, probabilities are calibrated on those drawn at random; the mean probability of the "
+            "test texts is that of their predicted classes, 'before' without calibration. The surest texts "
+            f"of a class are the {SUREST} with its largest probability among all that have no label; the "
+            "share of right ones that is said is the estimate of the page, without checks. Means are over "
+            "the data sets, each the mean over its seeds and classes. The exported model is a TextClassifier "
+            "tuned on the labels so far, with the first seed. A quick run has fewer texts and labels."
         )
 
     def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one session per data set, seed and way of choosing."""
-        sets, seeds = ((DOCSTRINGS,), self.quick_seeds) if quick else (self.sets, self.seeds)
+        return self._sessions(quick, self.quick_seeds if quick else self.seeds)
+
+    def subset(self) -> list[PlannedFit]:
+        """Return the sessions in which texts are chosen, with the first seeds."""
+        fits = self._sessions(False, min(self.seeds, SUBSET_SEEDS))
+        return [fit for fit in fits if fit.method != RANDOM]
+
+    def _sessions(self, quick: bool, seeds: int) -> list[PlannedFit]:
+        sets = (DOCSTRINGS,) if quick else self.sets
         labels, most = (QUICK_LABELS, QUICK_TEXTS) if quick else (self.labels, None)
         fits = []
         for name, seed in product(sets, range(seeds)):
             parameters = {"labels": labels, "texts": most} | versions_of(name)
             data = PlannedData(name, seed, parameters, partial(annotated, name, self.load, most))
-            session = partial(simulate, labels=labels, seed=seed)
+            session = partial(simulate, seed=seed)
             for method, strategy in STRATEGIES.items():
-                measure = partial(session, strategy=strategy, measured=MEASURED if method == CHOSEN else ())
+                is_chosen = method == CHOSEN
+                at = {"measured": MEASURED, "honest": HONEST} if is_chosen else {"measured": ()}
+                measure = partial(session, strategy=strategy, labels=labels, **at)
                 cost = cost_of(name, strategy, labels)
-                fits.append(data.fit(method, measure, cost, strategy=strategy._asdict()))
+                more = {"strategy": strategy._asdict()} | ({"honest": [*HONEST]} if is_chosen else {})
+                fits.append(data.fit(method, measure, cost, **more))
+            if seed == 0:
+                export = tuple(n for n in EXPORTED_AT if n <= labels)
+                chosen = partial(session, strategy=STRATEGIES[CHOSEN], measured=())
+                measure = partial(chosen, labels=max(export), exported=export)
+                fits.append(data.fit(EXPORTED, measure, 60.0, exported=[*export]))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return labels needed, coverage of the intervals, and the curves."""
-        return [_needed(lines), *_coverage(lines), _accuracies(lines)]
+        sessions = lines.among(method=tuple(STRATEGIES))
+        tables = [_needed(sessions), *_honest(lines), *_coverage(sessions), _accuracies(sessions)]
+        return [each for each in tables if each.rows]
 
     def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy against labels, one figure per data set."""
-        groups = lines.by("data")
+        groups = lines.among(method=tuple(STRATEGIES)).by("data")
         caption = f"Accuracy of the test texts against the number of labels, mean over {lines.count_seeds()}."
         return {caption: [_figure(name, group) for name, group in groups.items()]}
 
@@ -253,6 +345,43 @@ def _needed(lines: Lines) -> ResultTable:
         rows.append(["mean", "", "", "", "", f"{np.mean(shares):.2f}"])
     title = "Labels needed for the accuracy that texts drawn at random have at the end"
     return ResultTable(title, ["data", "seeds", "accuracy in per cent", RANDOM, CHOSEN, "share"], rows)
+
+
+PROBABILITIES = "Mean probability of the test texts and their accuracy, in per cent"
+SUREST_TITLE = f"The {SUREST} surest texts of each class: share of right ones in per cent, and what is said"
+
+
+def _honest(lines: Lines) -> list[ResultTable]:
+    """Return mean probabilities beside accuracies, of the page and of its export, and the surest texts."""
+    page = {"accuracy": "accuracy", "mean probability": "mean", "before": "before"}
+    surest = {
+        "right": "surest",
+        "said": "said",
+        "mean probability": "probability",
+        "in the interval": "inside",
+    }
+    return [
+        _means(PROBABILITIES, lines.where(method=CHOSEN), "probabilities", page),
+        _means(f"The exported model. {PROBABILITIES}", lines.where(method=EXPORTED), "exported", page),
+        _means(SUREST_TITLE, lines.where(method=CHOSEN), "probabilities", surest),
+    ]
+
+
+def _means(title: str, lines: Lines, key: str, columns: Mapping[str, str]) -> ResultTable:
+    """Return numbers by data set and number of labels, and their means over the data sets."""
+    numbers = sorted({int(n) for line in lines for n in line["result"][key]})
+    rows = []
+    for n in numbers:
+        found = {
+            name: [
+                np.mean([line["result"][key][str(n)][own] for line in group if str(n) in line["result"][key]])
+                for own in columns.values()
+            ]
+            for name, group in lines.by("data").items()
+        }
+        every = {"mean": np.mean([*found.values()], axis=0)} if len(found) > 1 else {}
+        rows += [[name, f"{n}", *map(PERCENT.cell, means)] for name, means in (found | every).items()]
+    return ResultTable(title, ["data", "labels", *columns], rows)
 
 
 def _coverage(lines: Lines) -> list[ResultTable]:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.progress import plural
@@ -218,11 +218,14 @@ class Answer:
     source : str
         How it came to be labelled first.
     guess : int or None
-        Number of the class that was predicted before it was labelled.
+        Number of the class that was predicted before it was labelled; of a text that is to be asked again,
+        the class that was accepted.
     kept : bool
         Whether its label was confirmed.
     time : float
         When it was labelled first, in seconds since 1970.
+    check : {"due", "done"} or None
+        Whether it is to be asked again, or was, since it was accepted together with others.
     """
 
     label: int | None
@@ -230,6 +233,7 @@ class Answer:
     guess: int | None = None
     kept: bool = False
     time: float = 0.0
+    check: Literal["due", "done"] | None = None
 
 
 class Answers:
@@ -309,6 +313,26 @@ class Answers:
             if answer.source == "random" and answer.guess is not None and answer.label is not None
         ]
 
+    def drawn(self) -> list[int]:
+        """Return the labelled texts that were drawn at random."""
+        return [number for number in self.class_numbers() if self.by_text[number].source == "random"]
+
+    def due_checks(self) -> list[int]:
+        """Return the texts that were accepted together with others and are to be asked again."""
+        return [number for number in self.by_text if number >= 0 and self.is_due(number)]
+
+    def is_due(self, number: int) -> bool:
+        """Return whether a text is to be asked again."""
+        return number in self.by_text and self.by_text[number].check == "due"
+
+    def checks(self, label: int) -> list[bool]:
+        """Return, for the texts accepted as a class that were asked again, whether they belong to it."""
+        return [
+            answer.label == label
+            for number, answer in self.by_text.items()
+            if answer.check == "done" and answer.guess == label and number >= 0
+        ]
+
     @property
     def last(self) -> AnswerAction | ClassAction | None:
         """The action that would be undone next; None if there is none."""
@@ -368,8 +392,11 @@ class Answers:
                 if entry.source == "imported":
                     before = {}  # nobody gave it on the page, and the table would bring it back
             case journal.LabeledTogether():
+                checks = set(entry.checks)
                 for text, name in zip(entry.texts, entry.labels, strict=True):
                     answer = Answer(self.add_class(name), "bulk", time=entry.time)
+                    if text in checks:
+                        answer = replace(answer, guess=answer.label, check="due")
                     before = self._answer((text,), answer) | before
             case journal.Skipped():
                 before = self._answer(entry.texts, Answer(None, time=entry.time))
@@ -377,7 +404,7 @@ class Answers:
                 for number in map(self.numbers.number, entry.texts):
                     if number in self.by_text:
                         before.setdefault(number, self.by_text[number])
-                        self.by_text[number] = replace(self.by_text[number], kept=True)
+                        self.by_text[number] = replace(_checked(self.by_text[number]), kept=True)
             case journal.Undone():
                 action = self.last
                 if action is not None:
@@ -410,8 +437,13 @@ class Answers:
             old = before.setdefault(number, self.by_text.get(number))
             # A correction changes the label only: the text was drawn and predicted when it was first shown.
             # A text that was skipped has no such prediction, so that it is never part of the random share.
-            self.by_text[number] = new if old is None else replace(old, label=new.label, kept=False)
+            self.by_text[number] = new if old is None else replace(_checked(old), label=new.label, kept=False)
         return before
+
+
+def _checked(answer: Answer) -> Answer:
+    """Return an answer after its text was answered again."""
+    return replace(answer, check="done") if answer.check else answer
 
 
 class StoredAnswers(Answers):

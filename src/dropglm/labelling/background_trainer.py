@@ -17,6 +17,7 @@ import numpy as np
 from dropglm.base import checks
 
 if TYPE_CHECKING:
+    from dropglm.labelling.calibration import Calibration
     from dropglm.labelling.pool import ExplainedTexts, PoolModel, TextPool
     from dropglm.text.fitted_model import AnyTextModel
     from dropglm.text.metrics import Disagreement
@@ -39,6 +40,7 @@ class LabelsToLearn(NamedTuple):
     labels: dict[int, str]
     answered: list[int]
     start_classes: dict[str, int]
+    drawn: list[int]  # the labelled texts that were drawn at random
 
 
 class Guess(NamedTuple):
@@ -66,7 +68,8 @@ class Item(NamedTuple):
     number : int
         Number of the text.
     source : str
-        ``"chosen"`` to learn from, ``"random"``, or how a text was found whose label was taken back.
+        ``"chosen"`` to learn from, ``"random"``, ``"check"`` if it was accepted together with others and is
+        asked again, or how a text was found whose label was taken back.
     guess : Guess or None
         What the model predicts, before the text is labelled.
     """
@@ -96,6 +99,8 @@ class Snapshot:
         Finds the words behind a guess.
     names : mapping of str to int
         Numbers of the classes by their names in the model.
+    calibration : Calibration or None
+        What the model has predicted for labelled texts that it had not seen.
     """
 
     version: int
@@ -105,6 +110,7 @@ class Snapshot:
     probabilities: np.ndarray
     model: "ExplainedTexts"
     names: Mapping[str, int]
+    calibration: "Calibration | None" = None
 
     @property
     def is_useful(self) -> bool:
@@ -139,7 +145,8 @@ def take_snapshot(
     """
     labelled, names = frozenset(lesson.labels), {name: int(name) for name in model.classes}
     n_labels, classes = len(labelled), list(names.values())
-    new = Snapshot(lesson.version, n_labels, labelled, classes, model.probabilities, model, names)
+    known = n_labels, labelled, classes, model.probabilities, model, names, model.calibration
+    new = Snapshot(lesson.version, *known)
     if start is None:
         return new
     trained = len(model.classes) > 1
@@ -349,14 +356,17 @@ class BackgroundTrainer:
             embeddings, self._embeddings = self._embeddings, None
         if embeddings is not None:
             self._pool, self._model = self._pool.with_embeddings(embeddings), None
-        self._model = model = self._pool.fit(lesson.labels, self._model)
+        self._model = model = self._pool.fit(lesson.labels, self._model, lesson.drawn)
         snapshot = take_snapshot(lesson, model, self._start)
         _ = snapshot.words  # computed here, so that nobody waits for them
         excluded = self._is_copy.copy()
         excluded[lesson.answered] = True
-        chosen = choose_texts(
-            snapshot.probabilities, self._pool.latent, list(lesson.labels), size=QUEUE, excluded=excluded
+        p = (
+            snapshot.probabilities
+            if model.calibration is None
+            else model.calibration.undo(snapshot.probabilities)
         )
+        chosen = choose_texts(p, self._pool.latent, list(lesson.labels), size=QUEUE, excluded=excluded)
         free = np.flatnonzero(~excluded)
         random = self._rng.choice(free, min(QUEUE, len(free)), replace=False)
         items = (

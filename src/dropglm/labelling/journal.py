@@ -21,8 +21,8 @@ from dropglm.base.errors import InputError
 from dropglm.base.files import FileError, synchronise_folder
 
 # How a text came to be labelled: chosen by the model, drawn at random, among the surest of a class, found by
-# search, or labelled in the table.
-SOURCES = ("chosen", "random", "bulk", "search", "imported")
+# search, labelled in the table, or asked again after it was accepted with others.
+SOURCES = ("chosen", "random", "bulk", "search", "imported", "check")
 VERSION = 1
 HEADER = b'{"dropglm": "labels", "version": %d}\n' % VERSION
 MARK = b"\1"  # in place of the first byte of entries that are not stored yet
@@ -51,15 +51,18 @@ class Labeled:
 
 @dataclass(frozen=True)
 class LabeledTogether:
-    """Texts get labels in one action, each its own."""
+    """Texts get labels in one action, each its own; some of them are to be asked again as a check."""
 
     texts: tuple[TextReference, ...]
     labels: tuple[str, ...]
     time: float = 0.0
+    checks: tuple[TextReference, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
             raise InputError("it does not have one label for each text.")
+        if not set(self.checks) <= set(self.texts):
+            raise InputError("it asks again for a text that it does not label.")
 
 
 @dataclass(frozen=True)
@@ -160,8 +163,8 @@ def from_record(record: Any) -> JournalEntry:
         check = CHECKS.get(name)
         if check is None or name not in kind.__dataclass_fields__ or not check(value):
             raise InputError(f"its field {name!r} is not one of an entry of this kind.")
-    if "texts" in fields:
-        fields["texts"] = tuple(TextReference(*text) for text in fields["texts"])
+    for name in {"texts", "checks"} & fields.keys():
+        fields[name] = tuple(TextReference(*text) for text in fields[name])
     if "labels" in fields:
         fields["labels"] = tuple(fields["labels"])
     try:
@@ -183,6 +186,7 @@ def _is_reference(given: Any) -> bool:
 
 CHECKS: dict[str, Callable[[Any], bool]] = {
     "texts": lambda given: isinstance(given, list) and bool(given) and all(map(_is_reference, given)),
+    "checks": lambda given: isinstance(given, list) and all(map(_is_reference, given)),
     "label": lambda given: isinstance(given, str),
     "labels": lambda given: isinstance(given, list) and all(isinstance(name, str) for name in given),
     "source": lambda given: given in SOURCES,

@@ -3,7 +3,7 @@
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import Path
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from dropglm.text import TextClassifier
 
 TEXT, LABEL = "text", "label"  # columns that dropglm train reads unless others are named
+DRAWN = "drawn_at_random"  # column that dropglm train --validation-column takes
 PREFIX = "table_"  # of columns of the table that have the name of one of ours
 BATCH = 10_000  # rows
+SAMPLE = 5000  # texts without labels whose mean probability is made the accuracy; at most twice as many
 
 
 def write_labels(session: LabellingSession, path: str | os.PathLike[str], table: Table | None = None) -> int:
     """Write the labelled rows as a table that ``dropglm train`` reads, and return how many there are.
 
-    The table has the columns ``text`` and ``label``, then all others. Other columns with these names get the
+    The table has the columns ``text``, ``label`` and ``drawn_at_random``, then all others. The third is true
+    for texts that were drawn at random, on which a guarantee can rest. Other columns with these names get the
     prefix ``table_``. Copies of labelled texts are among the rows. Memory is bounded by a batch of rows.
 
     Parameters
@@ -42,10 +45,13 @@ def write_labels(session: LabellingSession, path: str | os.PathLike[str], table:
         without text are not those of a text of the session.
     """
     with session.lock:
-        labels = session.answers.labels()
+        labels, drawn = session.answers.labels(), set(session.answers.drawn())
     if not labels:
         raise InputError("There are no labels yet.")
-    rows = _labelled_rows(session, labels, table)
+    copy_of = session.answers.numbers.copy_of
+    rows = _labelled_rows(
+        session, labels, table, drawn={number: copy_of[number] in drawn for number in labels}
+    )
     tables.write((frame.filter(frame[LABEL].is_not_null()) for frame in rows), path)
     return len(labels)
 
@@ -59,6 +65,9 @@ def train_model(
 ) -> "TextClassifier":
     """Return a tuned ``TextClassifier`` of the labels so far, which also learns from all other texts.
 
+    Its probabilities are calibrated on the texts drawn at random, as they were held out by cross-validation;
+    what it answers with a given error is an estimate from the same texts (``tuned_model``).
+
     Parameters
     ----------
     session : LabellingSession
@@ -67,22 +76,82 @@ def train_model(
     n_jobs : int or None, default=None
         Number of threads; None means 1.
     """
-    from dropglm.text import TextClassifier
-
     with session.lock:
         names, found = dict(session.answers.names), session.answers.class_numbers()
+        drawn = session.answers.drawn()
     labels = {number: names[found[number]] for number in sorted(found)}
     if len(set(labels.values())) < 2:
         raise InputError("A model needs labels of at least two classes.")
-    # Copies of a labelled text are left out: a copy in another fold would make cross-validation too
-    # optimistic.
-    copy_of = session.answers.numbers.copy_of
-    rest = [text for text, first in zip(session.texts, copy_of, strict=True) if first not in labels]
-    model = TextClassifier(embedder=session.embedder, n_jobs=n_jobs, random_state=0)
     y = tables.to_classes(tables.class_names(labels.values()))  # those of dropglm train
-    model.fit([session.texts[number] for number in labels], y, X_unlabeled=rest or None)
+    copy_of, how = session.answers.numbers.copy_of, {"embedder": session.embedder, "n_jobs": n_jobs}
+    model = tuned_model(session.texts, dict(zip(labels, y, strict=True)), drawn, copy_of, **how)
     model.text_column_, model.label_column_ = text_column, label_column
     return model
+
+
+def tuned_model(
+    texts: Sequence[str],
+    labels: Mapping[int, Any],
+    drawn: Collection[int],
+    copy_of: Sequence[int],
+    **how: Any,
+) -> "TextClassifier":
+    """Return a tuned ``TextClassifier``, calibrated on the labelled texts that were drawn at random.
+
+    Each of them is predicted by cross-validation, so that what the model answers with a given error is an
+    estimate; without such texts, the model is that of ``TextClassifier``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Texts with and without labels.
+    labels : mapping of int to object
+        The label of each labelled text, by its number.
+    drawn : collection of int
+        Numbers of the labelled texts that were drawn at random.
+    copy_of : sequence of int
+        For each text, the number of the first equal one.
+    **how
+        Parameters of ``TextClassifier``.
+    """
+    import numpy as np
+
+    from dropglm.text import TextClassifier
+
+    # Copies of a labelled text are left out: a copy in another fold would make cross-validation too
+    # optimistic.
+    rest = [text for text, first in zip(texts, copy_of, strict=True) if first not in labels]
+    model = TextClassifier(random_state=0, **how)
+    names = list(labels.values())
+    y = np.array(names, object if isinstance(names[0], str) else None)  # names keep the type of tables
+    model.fit([texts[number] for number in labels], y, X_unlabeled=rest or None)
+    calibrate_on_drawn(model, labels, drawn, rest)
+    return model
+
+
+def calibrate_on_drawn(
+    model: "TextClassifier", labels: Mapping[int, Any], drawn: Collection[int], rest: Sequence[str]
+) -> None:
+    """Calibrate a model that was tuned on these labels on the texts drawn at random, if there are any.
+
+    ``rest`` are texts without labels.
+    """
+    import numpy as np
+
+    from dropglm.labelling.calibration import scale_to_accuracy
+    from dropglm.text.guarantees import Evidence
+    from dropglm.text.labels import find_class_numbers
+
+    p, y = model.cv_probabilities_, find_class_numbers(list(labels.values()), model.classes_)
+    used = ~np.isnan(p[:, 0]) & np.isin(list(labels), list(drawn))
+    if not used.any() or not rest:
+        return
+    p, y = p[used], y[used]
+    some = rest[:: max(1, len(rest) // SAMPLE)]
+    scale = scale_to_accuracy(model.predict_proba(some), p.argmax(axis=1) == y)
+    p = p**scale
+    evidence = Evidence.of(p / p.sum(axis=1, keepdims=True), y, "estimate")
+    model._stored_model().rely_on(evidence, scale)
 
 
 def write_predictions(
@@ -114,14 +183,17 @@ def _labelled_rows(
     labels: dict[int, str],
     table: Table | None,
     model: "TextClassifier | None" = None,
+    drawn: dict[int, bool] | None = None,
 ) -> "Iterator[DataFrame]":
-    """Yield the rows of the table with their labels and, if there is a model, what it predicts."""
+    """Yield the rows of the table with their labels and, if given, which were drawn, and predictions."""
     pl = import_polars()
     types = {LABEL: pl.String}
+    if drawn is not None:
+        types |= {DRAWN: pl.Boolean}
     if model is not None:
         types |= {"predicted": pl.String, "probability": pl.Float64}
     for numbers, frame in _rows(session, table, list(types)):
-        ours: dict[str, dict[Any, Any]] = {LABEL: labels}
+        ours: dict[str, dict[Any, Any]] = {LABEL: labels, DRAWN: drawn or {}}
         known = [number for number in numbers if number is not None]
         if model is not None and known:
             p = model.predict_proba([session.texts[number] for number in known])

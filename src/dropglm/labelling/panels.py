@@ -19,7 +19,8 @@ import numpy as np
 
 from dropglm.base.errors import InputError
 from dropglm.labelling.answers import TextNumbers
-from dropglm.labelling.session import LabellingSession
+from dropglm.labelling.calibration import Calibration, RightAmong, right_among
+from dropglm.labelling.session import FEWEST_OUTCOMES, LabellingSession
 
 if TYPE_CHECKING:
     from dropglm.text.metrics import Disagreement
@@ -196,7 +197,6 @@ def _odds_law(x: np.ndarray, wrong: np.ndarray) -> tuple[float, float]:
 
 RECENT = 300.0  # seconds over which the speed of labelling is measured
 POINTS = 60  # of the curve, at most
-FEWEST_OUTCOMES = 10  # an interval of fewer says nothing
 FOUND = 50  # texts that a search lists
 # A label is doubted only if another class has at least this probability. Of 60, 200 and 600 right labels,
 # 2.9, 2.8 and 2.8 % are listed instead of 19.1, 23.4 and 15.8 % (python -m benchmarks.suspicious --sure).
@@ -340,6 +340,30 @@ def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int,
         if len(found) == k:
             break
     return found
+
+
+def right_among_surest(
+    session: LabellingSession, name: str, found: Sequence[tuple[int, float]]
+) -> RightAmong | None:
+    """Estimate how many of the surest texts of a class belong to it; None as long as nothing is known.
+
+    It rests on the calibrated probabilities, on the texts drawn at random that the model is as sure of, and
+    on the texts of such lists that were accepted and asked again.
+
+    Parameters
+    ----------
+    session : LabellingSession
+    name : str
+        Name of the class.
+    found : sequence of (int, float)
+        From ``surest``.
+    """
+    with session.lock:
+        label, snapshot = session.answers.find_class(name), session.snapshot
+        if not found or snapshot is None or label is None or session.why_not_accept is not None:
+            return None
+        checks = session.answers.checks(label)
+    return right_among([p for _, p in found], snapshot.calibration or Calibration(), checks)
 
 
 class FoundTexts(NamedTuple):

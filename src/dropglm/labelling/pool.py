@@ -8,8 +8,9 @@ The first η is that of logistic regression with dropout on n-grams and latent f
 ratios of the labelled texts, and r those of all texts of the pool, with the classes predicted so far. The
 factors are found by cross-validation (see ``dropglm.search.blend`` and ``naive_bayes``). This takes several
 fits, so they are kept until the number of labels has doubled: in between, a refit is one fit and a few
-products with the matrix of n-grams. Labels that look wrong are those that models disagree with which have not
-seen them.
+products with the matrix of n-grams. If some texts were drawn at random, the last η is multiplied by a factor
+that calibrates probabilities (see ``calibration``). Labels that look wrong are those that models disagree
+with which have not seen them.
 
 The texts to label next are those the model is unsure of, unlike the labelled ones and unlike each other.
 With the margin m_i between the two largest probabilities of text i, and its largest similarity s_i to a text
@@ -36,6 +37,8 @@ from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
 from dropglm.core.predictions import FittedLogistic, all_classes, indicators
+from dropglm.labelling.calibration import FOLDS as CALIBRATION_FOLDS
+from dropglm.labelling.calibration import Calibration
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, predictor_std
@@ -133,6 +136,11 @@ class PoolFit(NamedTuple):
         other = ratios, np.zeros_like(self.intercept)
         return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), other))
 
+    def scaled(self, factor: float) -> Self:
+        """Return the predictors and coefficients times a factor."""
+        blend = Blend(factor)
+        return type(self)(blend(self.eta, None), *blend.coefficients((self.beta, self.intercept), None))
+
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> PoolFit:
     """Fit the model with given settings; there are at least two classes."""
@@ -157,6 +165,33 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> P
         ratios = ratios_from_totals(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(dtype)
         found = found.blended(blend, pool.design.dot(ratios), ratios)
     return found
+
+
+def calibrate(
+    pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings, drawn: Collection[int]
+) -> Calibration:
+    """Return the calibration of models with given settings; see ``calibration``.
+
+    The labelled texts are held out in folds, each with about as many of those that were drawn at random.
+    """
+    is_drawn = np.isin(labeled.rows, np.fromiter(drawn, np.int64, len(drawn)))
+    if not is_drawn.any():
+        return Calibration(n_labels=len(labeled.y))
+    order = np.argsort(~is_drawn, kind="stable")
+    p = np.full((len(labeled.y), len(labeled.classes)), np.nan)
+    for fold in range(CALIBRATION_FOLDS):
+        held_out = order[fold::CALIBRATION_FOLDS]
+        others = np.setdiff1d(order, held_out)
+        known, y = np.unique(labeled.y[others], return_inverse=True)
+        if len(known) > 1:
+            rest = LabeledTexts(labeled.rows[others], y, [labeled.classes[k] for k in known])
+            found = Multinomial.mean(all_classes(refit(pool, rest, settings).eta[labeled.rows[held_out]]))
+            # Models of a fold cannot know a class that it has alone; that says nothing of the whole model.
+            held_out, found = held_out[has := np.isin(labeled.y[held_out], known)], found[has]
+            p[held_out] = 0.0
+            p[np.ix_(held_out, known)] = found
+    seen = ~np.isnan(p[:, 0])
+    return Calibration.of(p[seen], labeled.y[seen], is_drawn[seen])._replace(n_labels=len(labeled.y))
 
 
 def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSettings, np.ndarray | None]:
@@ -316,6 +351,8 @@ class PoolModel(ExplainedTexts):
         The fitted model; None with fewer than two classes.
     settings : RefitSettings, optional
         The settings that cross-validation has chosen; None with fewer than two classes.
+    calibration : Calibration, optional
+        The factor of the predictors, and what it rests on.
 
     Attributes
     ----------
@@ -335,6 +372,9 @@ class PoolModel(ExplainedTexts):
         Coefficients of the n-grams; those of all classes sum to 0.
     settings : RefitSettings or None
         The settings that cross-validation has chosen; None with fewer than two classes.
+    calibration : Calibration or None
+        The factor of the predictors, and the predictions for labelled texts that it rests on; None if the
+        model was fitted without texts drawn at random.
 
     See Also
     --------
@@ -360,12 +400,13 @@ class PoolModel(ExplainedTexts):
         classes: list[str],
         predictor: PoolFit | None = None,
         settings: RefitSettings | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         ones = np.ones((len(pool), len(classes)))
         p = ones if predictor is None else Multinomial.mean(all_classes(predictor.eta))
         super().__init__(pool.texts, classes, p)
         self.pool = pool
-        self.settings = settings
+        self.settings, self.calibration = settings, calibration
         self._predictor = predictor
 
     @property
@@ -540,7 +581,12 @@ class TextPool:
         """Return the coefficients of each block of features, given those of all."""
         return np.split(beta, np.cumsum(self.features.widths)[:-1])
 
-    def fit(self, labels: Mapping[int, str], start: PoolModel | None = None) -> PoolModel:
+    def fit(
+        self,
+        labels: Mapping[int, str],
+        start: PoolModel | None = None,
+        drawn: Collection[int] | None = None,
+    ) -> PoolModel:
         """Fit a model to some labels.
 
         Parameters
@@ -550,6 +596,9 @@ class TextPool:
         start : PoolModel, optional
             An earlier model of the same pool, whose settings are used again if the number of labels has not
             grown much.
+        drawn : collection of int, optional
+            Numbers of the labelled texts that were drawn at random. The probabilities of the model are then
+            calibrated on them: with labels of texts that models have chosen, they are too large otherwise.
 
         Returns
         -------
@@ -564,10 +613,15 @@ class TextPool:
         labeled = LabeledTexts.of(labels)
         if len(labeled.classes) < 2:
             return PoolModel(self, labeled.classes)
-        settings = None if start is None else start.settings
+        settings, found = (None, None) if start is None else (start.settings, start.calibration)
         if settings is None or not settings.serve(labeled):
-            settings = choose_settings(self, labeled)[0]
-        return PoolModel(self, labeled.classes, refit(self, labeled, settings), settings)
+            settings, found = choose_settings(self, labeled)[0], None
+        model = refit(self, labeled, settings)
+        if drawn is None:
+            return PoolModel(self, labeled.classes, model, settings)
+        if found is None or not found.serves(len(labeled.y)):
+            found = calibrate(self, labeled, settings, drawn)
+        return PoolModel(self, labeled.classes, model.scaled(found.scale), settings, found)
 
 
 def of_length_one(rows: Any) -> np.ndarray:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from dropglm.text.fitted_model import AnyTextModel
 
 TRIES = 200  # to draw a text that was not answered, before all are looked at
+FEWEST_OUTCOMES = 10  # texts drawn at random; fewer say nothing about how many texts are right
+# Of the texts that are accepted together, as a check: one in five, and at least three. Every third text that
+# is shown is one of these while there are any: at once, one would remember the list.
+CHECK_SHARE, FEWEST_CHECKS, CHECK_EVERY = 0.2, 3, 3
 
 
 class ChangedError(InputError):
@@ -49,6 +53,10 @@ class TextQueue:
         Whether the text of a number has no answer.
     seed : int or None
         Seed of the texts that are drawn before there is a model.
+    due_checks : callable
+        Returns the texts that are to be asked again.
+    order : sequence of int or None, default=None
+        Texts to show instead of those that the model chooses, in this order; nothing else follows them.
 
     Attributes
     ----------
@@ -69,14 +77,22 @@ class TextQueue:
     """
 
     def __init__(
-        self, random_share: float, copy_of: Sequence[int], is_free: Callable[[int], bool], seed: int | None
+        self,
+        random_share: float,
+        copy_of: Sequence[int],
+        is_free: Callable[[int], bool],
+        seed: int | None,
+        due_checks: Callable[[], Sequence[int]] = list,
+        order: Sequence[int] | None = None,
     ) -> None:
         self.current: Item | None = None
         self._random_share, self._copy_of, self._is_free = random_share, copy_of, is_free
+        self._due_checks, self._since_check = due_checks, 0
         self._due = 0.0  # random texts that are to be shown, less those that were shown
         # Shown before all others, such as a text that was left for another.
         self._first: deque[Item] = deque()
-        self._chosen: deque[Item] = deque()
+        self._has_order = order is not None
+        self._chosen = deque(Item(copy_of[number], "chosen") for number in order or ())
         self._random: deque[Item] = deque()
         self._earlier: dict[int, Item] = {}  # with the guesses that were made before the label was known
         self._snapshot: Snapshot | None = None
@@ -86,7 +102,7 @@ class TextQueue:
         """Show the next text."""
         if self.current is not None:
             self._earlier[self.current.number] = self.current
-        following = self._next() or self._draw()
+        following = self._next() or (None if self._has_order else self._draw())
         self.current = following and self._with_guess(following)
 
     def go_back_to(self, number: int, source: str) -> None:
@@ -101,7 +117,9 @@ class TextQueue:
     def renew(self, snapshot: Snapshot, chosen: Iterable[Item], random: Iterable[Item]) -> None:
         """Take over what a new model has chosen; the text on the screen stays, perhaps with a first guess."""
         self._snapshot = snapshot
-        self._chosen, self._random = deque(chosen), deque(random)
+        self._random = deque(random)
+        if not self._has_order:
+            self._chosen = deque(chosen)
         if self.current is None:
             self.show_next()
         else:
@@ -114,6 +132,13 @@ class TextQueue:
                 waiting.popleft()
         if self._first:
             return self._first.popleft()
+        checks, ends = self._due_checks(), not self._chosen and (self._has_order or not self._random)
+        self._since_check += 1
+        if checks and (self._since_check >= CHECK_EVERY or ends):
+            self._since_check = 0
+            return Item(checks[0], "check")
+        if ends and self._has_order:
+            return None
         self._due += self._random_share
         is_due = self._due >= 1.0 - 1e-9
         counts = bool(self._random) and (self._random[0].guess is not None or self._random_share == 1.0)
@@ -134,7 +159,8 @@ class TextQueue:
     def _with_guess(self, item: Item) -> Item:
         """Return a text with a guess: that which it has, or that of a model that has not seen its label."""
         model = self._snapshot
-        if item.guess is not None or model is None or item.number in model.labelled:
+        is_known = model is None or item.number in model.labelled or item.source == "check"
+        if item.guess is not None or model is None or is_known:
             return item
         return item._replace(guess=model.guess(item.number, WORDS))
 
@@ -163,7 +189,11 @@ class LabellingSession:
         background; until then, models use n-grams alone.
     random_share : float, default=0.2
         Share of the texts that are drawn at random and not chosen by the model; they give an estimate of the
-        accuracy that is not biased by the choice.
+        accuracy that is not biased by the choice, and probabilities are calibrated on them.
+    order : sequence of int, optional
+        Numbers of the texts to ask for, in this order, instead of those that the model chooses, such as those
+        that another model has left open. The random share is still one of all texts. After the last one,
+        ``current`` is None.
     n_jobs : int or None, default=None
         Number of threads of a fit; None means all cores but one.
     seed : int or None, default=None
@@ -211,6 +241,7 @@ class LabellingSession:
         start_from: "AnyTextModel | None" = None,
         embedder: Any = None,
         random_share: float = 0.2,
+        order: Sequence[int] | None = None,
         n_jobs: int | None = None,
         seed: int | None = None,
     ) -> None:
@@ -228,7 +259,15 @@ class LabellingSession:
         self.answers = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
         self._start_classes = {name: self.answers.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
-        self._screen = TextQueue(float(random_share), self.answers.numbers.copy_of, self.is_free, seed)
+        self._rng = np.random.default_rng(seed)  # of checks
+        self._screen = TextQueue(
+            float(random_share),
+            self.answers.numbers.copy_of,
+            self.is_free,
+            seed,
+            self.answers.due_checks,
+            None if order is None else list(map(self.answers.check_number, order)),
+        )
         self._learner = BackgroundTrainer(
             texts,
             self._renew,
@@ -359,15 +398,40 @@ class LabellingSession:
             The next text to label; None if there are no more.
         """
         with self._action(seen):
-            if not labels:
-                raise InputError("There are no texts to label.")
-            for label in labels.values():
-                self.answers.check_class(label)
-            found = {self._reference(number): label for number, label in labels.items()}  # copies share one
-            found = {text: label for text, label in found.items() if self.is_free(text.number)}
-            if not found:
-                raise InputError("All of these texts have an answer already.")
-            return self._store(journal.LabeledTogether((*found,), (*found.values(),), _now()), *found)
+            return self._label_together(labels)
+
+    def accept(self, labels: Mapping[int, str], *, seen: int | None = None) -> Item | None:
+        """Label some of the texts that the model is surest of in one action, as ``answer_all`` does.
+
+        One in five, at least three, is asked again later, as a check of how many were right: see
+        ``dropglm.labelling.panels.right_among_surest``. There is an error until at least ten texts drawn at
+        random have shown how good the model is.
+
+        Parameters
+        ----------
+        labels : mapping of int to str
+            Names of classes, by number of the text.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+
+        Returns
+        -------
+        Item or None
+            The next text to label; None if there are no more.
+        """
+        with self._action(seen):
+            return self._label_together(labels, checked=True)
+
+    @property
+    def why_not_accept(self) -> str | None:
+        """Why texts cannot be accepted together yet, in a sentence; None if they can."""
+        n = len(self.answers.outcomes())
+        if n >= FEWEST_OUTCOMES:
+            return None
+        return (
+            "Texts can be accepted together when it is known how many are right "
+            f"({n} of {FEWEST_OUTCOMES} random texts answered)."
+        )
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
         """Leave a text without a label, also if it had one, and return the next text to label.
@@ -427,10 +491,10 @@ class LabellingSession:
             self.answers.journal.append(entry)
             with self.lock:
                 self.answers.apply(entry)
-                free = [number for number in numbers if self.is_free(number)]
-                if len(numbers) == 1 and free:
-                    self._screen.go_back_to(free[0], sources[free[0]])
-                elif self.current is None:
+                open_ones = [n for n in numbers if self.is_free(n) or self.answers.is_due(n)]
+                if len(numbers) == 1 and open_ones:
+                    self._screen.go_back_to(open_ones[0], sources[open_ones[0]])
+                elif self.current is None or self._is_stale(self.current):
                     self._screen.show_next()
                 if action.numbers:
                     self._learn()
@@ -530,6 +594,10 @@ class LabellingSession:
                 raise ChangedError("The labels were changed in another tab; reload the page.")
             yield
 
+    def _is_stale(self, item: Item) -> bool:
+        """Return whether a text is shown as a check that is not due any more."""
+        return item.source == "check" and not self.answers.is_due(item.number)
+
     def _reference(self, number: int | None) -> TextReference:
         """Return the reference to a text, by default to the current one."""
         if number is not None:
@@ -538,10 +606,30 @@ class LabellingSession:
             raise InputError("All texts are labelled or skipped.")
         return self.answers.numbers.reference(self.current.number)
 
+    def _label_together(self, labels: Mapping[int, str], *, checked: bool = False) -> Item | None:
+        """Label several texts in one action; some of them are to be asked again if they are checked."""
+        if not labels:
+            raise InputError("There are no texts to label.")
+        for label in labels.values():
+            self.answers.check_class(label)
+        found = {self._reference(number): label for number, label in labels.items()}  # copies share one
+        found = {text: label for text, label in found.items() if self.is_free(text.number)}
+        if not found:
+            raise InputError("All of these texts have an answer already.")
+        problem = self.why_not_accept if checked else None
+        if problem is not None:
+            raise InputError(problem)
+        n = min(max(round(CHECK_SHARE * len(found)), FEWEST_CHECKS), len(found)) if checked else 0
+        texts = list(found)
+        checks = tuple(texts[k] for k in sorted(self._rng.choice(len(texts), n, replace=False).tolist()))
+        entry = journal.LabeledTogether((*found,), (*found.values(),), _now(), checks)
+        return self._store(entry, *found)
+
     def _lesson(self) -> LabelsToLearn:
         labels = {number: str(label) for number, label in self.answers.class_numbers().items()}
         answered = [number for number in self.answers.by_text if number >= 0]
-        return LabelsToLearn(self._labels_version, labels, answered, self._start_classes)
+        drawn = self.answers.drawn()
+        return LabelsToLearn(self._labels_version, labels, answered, self._start_classes, drawn)
 
     def _learn(self) -> None:
         self._labels_version = self.version

@@ -24,7 +24,7 @@ from dropglm.text.embeddings import EmbeddingHead, ModelWithHeads, as_array, ref
 from dropglm.text.encoders import is_named
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
-from dropglm.text.guarantees import KINDS, Evidence, Selective, Trust, Typical, Unlike
+from dropglm.text.guarantees import KINDS, Evidence, Selective, Trust, Typical, Unlike, interval
 from dropglm.text.ngrams.analysis import check_texts
 
 if TYPE_CHECKING:  # imports scikit-learn
@@ -733,6 +733,21 @@ class FittedTextModel(AnyTextModel):
     def summary_(self) -> Any:
         """What the model was trained on, and how well."""
         return self.summary
+
+    def rely_on(self, evidence: Evidence, scale: float) -> None:
+        """Multiply the predictors by a factor, and let accuracy and guarantees rest on other evidence."""
+        self.model = copy(self.model)
+        self.model.coef_ = (scale * self.model.coef_).astype(self.model.coef_.dtype)
+        self.model.intercept_ = (scale * self.model.intercept_).astype(self.model.intercept_.dtype)
+        for name in ("head", "characters"):
+            part = getattr(self, name)
+            if part is not None:
+                setattr(self, name, replace(part, coef=(scale * part.coef).astype(part.coef.dtype)))
+        self.evidence = evidence
+        if self.summary is not None and self.summary.search is not None:
+            right, n = int(evidence.right.sum()), len(evidence)
+            found = {"accuracy": right / n, "accuracy_interval": [*interval(right, n)]}
+            self.summary = replace(self.summary, search=self.summary.search | found)
 
     @property
     def row_of(self) -> Columns | None:

@@ -19,7 +19,7 @@ from dropglm.labelling import panels
 from dropglm.labelling.background_trainer import WORDS, Guess, Item
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.output_files import Exports
-from dropglm.labelling.session import ChangedError, LabellingSession
+from dropglm.labelling.session import FEWEST_OUTCOMES, ChangedError, LabellingSession
 from dropglm.text.explanation import only_words
 from dropglm.web.application import json_answer, page_routes, read_json
 
@@ -111,7 +111,7 @@ class LabelPage:
         ]
 
     def _answer_all(self, labels: list[tuple[int, str]], seen: int) -> None:
-        self.session.answer_all(dict(labels), seen=seen)
+        self.session.accept(dict(labels), seen=seen)
 
     async def _act(
         self, action: Callable[..., object], fields: dict[str, Kind], request: Request
@@ -186,7 +186,7 @@ class LabelPage:
             "curve": [[n_labels, *found] for n_labels, found in points],
             "more": more,
             "n_random": n_random,
-            "n_needed": panels.FEWEST_OUTCOMES,
+            "n_needed": FEWEST_OUTCOMES,
             "words": [
                 [name, _without_punctuation(words.get(number, []))[:SHOWN_WORDS]]
                 for number, name in names.items()
@@ -194,7 +194,9 @@ class LabelPage:
         }
 
     def _item(self, item: Item) -> dict[str, Any]:
-        return {**self._whole(item.number), "source": item.source, "guess": self._guess(item.guess)}
+        found = {**self._whole(item.number), "source": item.source, "guess": self._guess(item.guess)}
+        # A text that is asked again as a check is shown as if it had no answer.
+        return found | ({"label": None, "is_answered": False} if item.source == "check" else {})
 
     def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
         names = self.session.answers.names
@@ -302,7 +304,15 @@ class LabelPage:
         found = panels.surest(self.session, label)
         with self.session.lock:
             texts = [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]
-        return {"texts": texts, "known": panels.known_accuracy(self.session)}
+        right, why_not = panels.right_among_surest(self.session, label, found), self.session.why_not_accept
+        return {
+            "texts": texts,
+            "known": right.sentence()
+            if right is not None
+            else why_not or panels.known_accuracy(self.session),
+            "right": None if right is None else right._asdict(),
+            "why_not_accept": why_not,
+        }
 
     def search(self, words: str) -> dict[str, Any]:
         """Return the texts that contain some words."""

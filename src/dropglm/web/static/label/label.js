@@ -18,7 +18,7 @@ const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
 const WAITING = "Waiting for the server…";
 const DONE = "All texts are labelled or skipped. The labels, a model and its predictions are under Export.";
-const SOURCES = { random: "at random, to measure accuracy", chosen: "chosen to teach the model", search: "found by search" };
+const SOURCES = { random: "at random, to measure accuracy", chosen: "chosen to teach the model", search: "found by search", check: "asked again as a check" };
 
 let state = null; // of the server
 let shown = null; // the text on the screen

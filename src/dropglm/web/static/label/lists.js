@@ -145,14 +145,15 @@ function showCount() {
   if (!accept) return;
   const n = surestNumbers().length;
   accept.textContent = `Accept ${n} as ${element("surest").dataset.label}`;
-  accept.disabled = !n;
+  accept.disabled = !n || element("surest").dataset.refused === "yes";
 }
 
 export async function showSurest() {
   const label = element("surest-class").value;
-  const { texts, known } = await ask(`surest?label=${encodeURIComponent(label)}`);
+  const { texts, known, why_not_accept: refusal } = await ask(`surest?label=${encodeURIComponent(label)}`);
   const box = clear(element("surest"));
   box.dataset.label = label;
+  box.dataset.refused = refusal ? "yes" : "no";
   if (!texts.length) {
     quiet(box, "The model has not learnt this class yet.");
     return;
@@ -176,10 +177,10 @@ export async function showSurest() {
   showCount();
 }
 
-// Asks again if there was no model; a list that someone looks at stays as it is.
+// Asks again if there was no model, or too few random texts; a list that someone looks at stays as it is.
 export async function fillSurest() {
   const box = element("surest");
-  if (box.hasChildNodes() && !box.querySelector("li")) await showSurest();
+  if (box.hasChildNodes() && (!box.querySelector("li") || box.dataset.refused === "yes")) await showSurest();
 }
 
 // The texts that a search has found, with their labels.
