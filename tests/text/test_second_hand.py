@@ -78,6 +78,20 @@ def test_reliable_answers_help_and_random_ones_cost_nothing():
     assert "left out" in str(useless.summary_)
 
 
+def test_scores_of_texts_by_hand_know_nothing_of_their_labels():
+    """Labels that texts say nothing about cannot be predicted, however good the answers for others are."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice([f"w{k}" for k in range(200)], 8)) for _ in range(400)]
+    y = CLASSES[rng.integers(2, size=400)]
+    model = TextClassifier(rounds=0, characters=None)
+    model.fit(texts, hand(y, 60), second_labels=noisy(y, 0.9))
+    found = model.summary_.second_hand
+    assert found["texts"] == 340
+    assert model.summary_.search["accuracy"] < 0.65
+    assert model.summary_.search["score"] < -0.66
+    assert found["score"] == pytest.approx(model.summary_.search["score"]) or found["used"] == [False]
+
+
 @pytest.mark.parametrize("frame", [dict, pl.DataFrame, pd.DataFrame])
 def test_several_sources_may_have_gaps_and_names(frame, tmp_path):
     texts, y = some_texts(200)

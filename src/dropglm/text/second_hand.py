@@ -20,7 +20,8 @@ so each step of the tables has its fit.
 A source is left out unless it predicts the labels by hand, each from the others, better than the shares of
 the classes do, by a factor of 20 in the likelihood of all of them: answers that say nothing would only blur
 the model's own predictions. All are left out if the loss of texts with a label by hand, when they are held
-out, is clearly less without them.
+out, is clearly less without them; such texts have no part in anything that the model has learnt from, q and
+the tables included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,13 +34,21 @@ from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.base.progress import begin_stage
 from dropglm.places.labels import has_several, is_missing
+from dropglm.places.rows import TrainingData
+from dropglm.search.held_out import FOLDS, folds_from, group_numbers
 from dropglm.search.scoring import wilson_interval
 from dropglm.text.columns import plain_texts
 from dropglm.text.embeddings import embed
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.guarantees import Evidence
 from dropglm.text.labels import check_text_labels
-from dropglm.text.training import TextsInMemory, check_text_settings, draws_folds, fit_to_texts
+from dropglm.text.training import (
+    TextsInMemory,
+    check_text_settings,
+    draws_folds,
+    fit_to_texts,
+    text_groups,
+)
 
 PRIOR = 4.0  # a, in texts
 EVIDENCE = 3.0  # that a source says something: the logarithm of the ratio of the likelihoods
@@ -187,15 +196,6 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
 
     classes, y = np.unique(labels, return_inverse=True)
     columns = answers_of(second_labels, len(texts["X"]))
-    sources = {
-        name: Source.of(column, y, np.flatnonzero(by_hand), classes) for name, column in columns.items()
-    }
-    used = [name for name, source in sources.items() if source.evidence > EVIDENCE]
-    answered = np.zeros(len(by_hand), np.bool_)
-    for name in used:
-        answered[sources[name].answers(columns[name])[0]] = True
-    asked = np.flatnonzero(answered & ~by_hand)
-
     if classifier.embedder is not None and texts["embeddings"] is None:  # once for all fits
         every = plain_texts(classifier._columns, [*texts["X"], *texts["X_unlabeled"]])
         E = embed(classifier.embedder, every, shown=bool(classifier.verbose))
@@ -204,46 +204,130 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
     first = fit_to_texts(classifier, TextsInMemory(classifier, **texts))
     if first.search is None:
         raise InputError("There are too few labels to decide how far second_labels count.")
-    loss_without = _losses(first.search.cv_probabilities_, y)
-    fitted, p_hand, losses = first, first.search.cv_probabilities_, loss_without
+    given = _Texts(classifier, texts, by_hand, y, classes, columns)
+    fitted, p = first, first.search.cv_probabilities_
+    loss_without = losses = _losses(p, y)
+    sources, used, asked = given.sources()
     if len(asked):
-        E = texts["embeddings"]
-        p = first.predict_proba(
-            [texts["X"][row] for row in asked], None if E is None else np.asarray(E)[asked]
-        )
-        P = np.full((len(by_hand), len(classes)), np.nan)
-        P[by_hand] = np.eye(len(classes))[y]
-        # The texts of the fit are those with a row of P, in their order.
-        ours = by_hand[by_hand | answered]
-        answers = [sources[name].answers(columns[name][asked]) for name in used]
+        begin_stage("Second-hand labels, held-out texts")
+        p_with = given.held_out()
+        if not clearly_less(loss_without, _losses(p_with, y)):
+            fitted, p = given.fit(first, ROUNDS), p_with
+            losses = _losses(p, y)
+    found = {
+        "sources": list(sources),
+        "texts": len(asked),
+        "agreement": [source.agreement for source in sources.values()],
+        "used": [fitted is not first and name in used for name in sources],
+        "score": -float(np.nanmean(losses)),
+        "score_without": -float(np.nanmean(loss_without)),
+    }
+    weights = checks.weights(texts["sample_weight"], len(by_hand))[by_hand]
+    return _about_labels_by_hand(fitted, first, p, y, weights, found)
+
+
+class _Texts(NamedTuple):
+    """Texts with labels by hand, or with answers of sources, or both.
+
+    Attributes
+    ----------
+    classifier : TextClassifier
+    texts : dict
+        The arguments of ``TextsInMemory``.
+    by_hand : ndarray of bool of shape (n,)
+        Which texts of X have a label by hand.
+    y : ndarray
+        The numbers of these labels.
+    classes : ndarray of shape (K,)
+    columns : dict of ndarray of shape (n,)
+        The answers of each source.
+    """
+
+    classifier: Any
+    texts: dict[str, Any]
+    by_hand: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray
+    columns: dict[str, np.ndarray]
+
+    def sources(self) -> tuple[dict[str, Source], list[str], np.ndarray]:
+        """Return the sources, the names of those that say something, and the rows for which these answer."""
+        own = np.flatnonzero(self.by_hand)
+        found = {name: Source.of(column, self.y, own, self.classes) for name, column in self.columns.items()}
+        used = [name for name, source in found.items() if source.evidence > EVIDENCE]
+        answered = np.zeros(len(self.by_hand), np.bool_)
+        for name in used:
+            answered[found[name].answers(self.columns[name])[0]] = True
+        return found, used, np.flatnonzero(answered & ~self.by_hand)
+
+    def fit(self, first: FittedTextModel, rounds: int) -> FittedTextModel:
+        """Return the model after some rounds, given that of the labels by hand; that one without answers."""
+        sources, used, asked = self.sources()
+        if not len(asked):
+            return first
+        fitted, p = first, first.predict_proba(*self._rows(asked))
+        P = np.full((len(self.by_hand), len(self.classes)), np.nan)
+        P[self.by_hand] = np.eye(len(self.classes))[self.y]
+        answers = [sources[name].answers(self.columns[name][asked]) for name in used]
         tables = [sources[name].table() for name in used]
-        for number in range(ROUNDS):
-            begin_stage(f"Second-hand labels, round {number + 1} of {ROUNDS}")
+        for number in range(rounds):
+            begin_stage(f"Second-hand labels, round {number + 1} of {rounds}")
             P[asked] = q = expectation(tables, answers, p)
             tables = [
                 sources[name].table(numbers, q[rows])
                 for name, (rows, numbers) in zip(used, answers, strict=True)
             ]
-            soft = {"y": None, "label_probabilities": dict(zip(classes.tolist(), P.T, strict=True))}
-            fitted = fit_to_texts(classifier, TextsInMemory(classifier, **texts | soft))
+            soft = {"y": None, "label_probabilities": dict(zip(self.classes.tolist(), P.T, strict=True))}
+            fitted = fit_to_texts(self.classifier, TextsInMemory(self.classifier, **self.texts | soft))
             assert fitted.search is not None
-            held_out = fitted.search.cv_probabilities_
-            p = np.where(np.isnan(held_out[~ours]), p, held_out[~ours])
-        p_hand = held_out[ours]
-        losses = _losses(p_hand, y)
-    with_answers = bool(len(asked)) and not clearly_less(loss_without, losses)
-    if not with_answers:
-        fitted, p_hand = first, first.search.cv_probabilities_
-    found = {
-        "sources": list(sources),
-        "texts": len(asked),
-        "agreement": [source.agreement for source in sources.values()],
-        "used": [with_answers and name in used for name in sources],
-        "score": -float(np.nanmean(_losses(p_hand, y))),
-        "score_without": -float(np.nanmean(loss_without)),
-    }
-    weights = checks.weights(texts["sample_weight"], len(by_hand))[by_hand]
-    return _about_labels_by_hand(fitted, first, p_hand, y, weights, found)
+            # The texts of the fit are those with a row of P, in their order.
+            held_out = fitted.search.cv_probabilities_[~self.by_hand[~np.isnan(P[:, 0])]]
+            p = np.where(np.isnan(held_out), p, held_out)
+        return fitted
+
+    def held_out(self) -> np.ndarray:
+        """Return the predictions for texts with a label by hand by models that know nothing of them.
+
+        Answers for other texts would tell such a model about their labels, since q follows from models of all
+        labels by hand. So first model, tables and q are those of the other texts, and there is one round, to
+        save time. Copies of these texts, and texts of the same group, are left out as well.
+        """
+        own, n = np.flatnonzero(self.by_hand), len(self.y)
+        y = np.zeros(len(self.by_hand), np.intp)
+        y[own] = self.y
+        groups = text_groups(self.classifier, self.texts["X"], y, self.texts["groups"]).labels
+        groups = np.arange(len(y)) if groups is None else group_numbers(groups)
+        data = TrainingData(
+            None, self.y, {}, np.ones(n), np.ones(n), classes=self.classes, groups=groups[own]
+        )
+        p = np.full((n, len(self.classes)), np.nan)
+        for fold in folds_from(FOLDS, data, every_class=False):
+            part = self._part(~np.isin(groups, groups[own[fold.test]]))
+            first = fit_to_texts(self.classifier, TextsInMemory(self.classifier, **part.texts))
+            p[fold.test] = part.fit(first, 1).predict_proba(*self._rows(own[fold.test]))
+        return p
+
+    def _rows(self, rows: np.ndarray) -> tuple[list[str], np.ndarray | None]:
+        """Return some texts and their embeddings, if there are any."""
+        E = self.texts["embeddings"]
+        return [self.texts["X"][row] for row in rows], None if E is None else np.asarray(E)[rows]
+
+    def _part(self, kept: np.ndarray) -> Self:
+        """Return some of the texts."""
+        rows = np.flatnonzero(kept)
+        X, E = self._rows(rows)
+        labels = np.full(len(kept), None, object)
+        labels[self.by_hand] = self.classes[self.y]
+        own = {"X": X, "y": labels[rows], "embeddings": E}
+        for name in ("sample_weight", "groups"):
+            values = self.texts[name]
+            own[name] = values if values is None or np.ndim(values) == 0 else [values[row] for row in rows]
+        return self._replace(
+            texts=self.texts | own,
+            by_hand=self.by_hand[rows],
+            y=self.y[kept[self.by_hand]],
+            columns={name: column[rows] for name, column in self.columns.items()},
+        )
 
 
 def _about_labels_by_hand(
