@@ -480,6 +480,8 @@ def test_a_command_without_enough_memory_says_so(place, monkeypatch):
     def fails(*_, **__):
         raise MemoryError
 
+    import dropglm.cli.train_online  # noqa: F401 (it would keep the function that fails)
+
     monkeypatch.setattr("dropglm.text.fitted_model.load_fitted_model", fails)
     error = error_of("predict", "m.skops", "test.csv", cwd=place, code=1)
     assert error == ("dropglm: not enough memory; close other programs, or use a machine with more of it.")

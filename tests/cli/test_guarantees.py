@@ -108,3 +108,11 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(folder):
         assert run("predict", "m.skops", "new.csv", *options, cwd=folder).exit_code == 2
     for options in (["--sets", "0.9", "--top-k", "2"], ["--sets", "0.9", "--keep", "labels"]):
         assert run("predict", "m.skops", "new.csv", *options, cwd=folder).exit_code == 2
+
+
+def test_texts_that_are_trained_on_guarantee_nothing(folder):
+    done = run(
+        *("train", "train.csv", "--validation", "train.csv", "--no-tune", "--out", "own.skops"), cwd=folder
+    )
+    assert "120 of the 120 texts of --validation are also trained on" in done.stderr
+    assert not TextClassifier.load(folder / "own.skops").selective(0.2).is_guarantee

@@ -151,3 +151,20 @@ def test_options_of_other_programs_mean_ours_or_are_answered_with_ours(folder):
     assert given[0] == given[1]
     assert "--l2 0.1" in dropglm("train", "all.csv", "-C", "10", cwd=folder, code=2)
     assert "--max-error" in dropglm("predict", "m.skops", "x y", "--threshold", "1", cwd=folder, code=2)
+
+
+@pytest.mark.parametrize(
+    "piped",
+    [
+        b"text,label\na lovely film,bad\n",
+        b'{"text": "a lovely film", "n": 1}\n',
+        b"n\ttext\n1\ta lovely film\n",
+    ],
+)
+def test_a_table_through_standard_input_is_read_as_one(folder, piped):
+    expected = predictions("m.skops", "a lovely film", cwd=folder)
+    assert predictions("m.skops", "-", cwd=folder, stdin=piped) == expected
+    lines = b"so, text\n{text}\n"
+    assert predictions("m.skops", cwd=folder, stdin=lines) == predictions(
+        "m.skops", "so, text", "{ text }", cwd=folder
+    )

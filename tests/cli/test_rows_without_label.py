@@ -62,7 +62,9 @@ def address():
         yield cluster.scheduler_address
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "format", ["csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jsonl", "parquet"))]
+)
 def test_so_it_does_on_dask(folder, address, format):
     options = ("--unlabeled", "more.csv", "--weight", "weight", *QUICK, "--dask", address)
     found, report = trained(folder, f"gaps.{format}", *options, json_too=True)

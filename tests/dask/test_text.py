@@ -281,9 +281,18 @@ def many_words(n, K=2, seed=0):
         (60, 300, 2, {}),  # folds are drawn several times; more texts than words
         (90, 60, 3, {}),  # fewer texts than words
         (100, 200, 2, {"l2": (0.1, 0.01), "ngram_weight": (0.5, 1.0), "scoring": "accuracy"}),
-        (100, 40, 2, {"l2": 0.1, "discount": (0.0, 0.5), "naive_bayes": False, "dropout": (0.2, 0.7)}),
-        (100, 0, 2, {"calibrate": False, "naive_bayes": False, "l2_weights": ("uniform", "naive_bayes")}),
-        (80, 200, 2, {"n_latent": 0, "class_weight": "balanced", "cv": 3, "scoring": "roc_auc"}),
+        *(
+            pytest.param(n, m, 2, settings, marks=pytest.mark.slow)
+            for n, m, settings in [
+                (100, 40, {"l2": 0.1, "discount": (0.0, 0.5), "naive_bayes": False, "dropout": (0.2, 0.7)}),
+                (
+                    100,
+                    0,
+                    {"calibrate": False, "naive_bayes": False, "l2_weights": ("uniform", "naive_bayes")},
+                ),
+                (80, 200, {"n_latent": 0, "class_weight": "balanced", "cv": 3, "scoring": "roc_auc"}),
+            ]
+        ),
     ],
     ids=str,
 )

@@ -17,7 +17,7 @@ from dropglm.base.progress import begin_stage
 from dropglm.base.registry import quoted
 from dropglm.cli.errors import BadInputError, in_options
 from dropglm.cli.options import File, bad_option, option_name
-from dropglm.tables.formats import find_format, format_of_standard_input
+from dropglm.tables.formats import find_format, format_of_lines, format_of_standard_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,14 +72,15 @@ def texts_or_files(given: Sequence[str], files: tables.Table) -> list[tables.Tab
     """Return the tables that a command reads: standard input, files, and arguments that are texts themselves.
 
     An existing path is a file; what has a blank, or a character of a script that is written without blanks,
-    is a text. ``files`` says how files are read.
+    is a text. ``files`` says how files are read. Standard input has one text per line unless it begins like a
+    table with the column of the texts.
     """
     from dropglm.text.ngrams.tokens import UNSPACED_CHARACTER
 
     sources, texts = [], []
     for one in given or ["-"]:
         if one == "-":
-            format = "txt" if files.row_of is None else "jsonl"
+            format = format_of_lines(files.text) if files.row_of is None else "jsonl"
             sources.append(replace(files, path="-", format=files.format or format))
         elif _exists(one):
             sources.append(replace(files, path=one))

@@ -208,8 +208,9 @@ TextsOrFiles = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TEXT|FILE",
-        help="Texts in quotes, or files with texts; - is standard input, with one text per line unless "
-        "--format says otherwise, and the default. What exists is a file, and what has a blank is a text.",
+        help="Texts in quotes, or files with texts; - is standard input, with one text per line unless it "
+        "begins like a table with the column of the texts or --format says so, and the default. What exists "
+        "is a file, and what has a blank is a text.",
     ),
     File.READ,
 ]

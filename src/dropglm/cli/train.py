@@ -138,6 +138,8 @@ def train(context: typer.Context, options: TrainOptions) -> None:
 def _train(run: TrainRun) -> None:
     """Check the options, and train in one of the three ways."""
     options, given, table = run.options, run.given, run.table
+    if table.text == table.label:
+        raise bad_option("--label", f"{table.label!r} is the column of texts as well.")
     advice = {
         getattr(options, name): f"name the column to use with --{name}"
         for name in ("text", "label")
@@ -322,8 +324,18 @@ def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
         of_them = np.asarray(validation.rows.rows) - 1
         p = model.predict_proba(validation.rows.texts, None if E is None else E[of_them])
         measures = metrics_of(model, validation.y, p, validation.weights)
+        seen = set(texts)
+        known = sum(text in seen for text in validation.rows.texts)
+        # Some texts occur twice in any large table, and among new texts; most of them only if it is the same.
+        is_same = known > len(validation.rows.texts) / 2
+        if is_same:
+            terminal.message(
+                f"warning: {known:,} of the {measures.texts:,} texts of --validation are also trained on, so "
+                "their scores are too good, and guarantees are estimates."
+            )
         if not model.multilabel_:  # rows of a group are not independent of each other
-            model._set_evidence(p, validation.y, "guarantee" if groups is None else "estimate")
+            held_out = groups is None and not is_same
+            model._set_evidence(p, validation.y, "guarantee" if held_out else "estimate")
     run.save(model)
     begin_stage("Finding suspicious labels")
     found = None if y is None else _suspicious_labels(model, plain_texts(columns, texts), y, places)

@@ -131,8 +131,7 @@ def _scores(model: FittedTextModel) -> str:
     lines = [*([("use", trust.line())] if trust else []), *model.summary_.lines()]
     found = _items(f"{name}: {text}" for name, text in lines if name == "use" or name in SCORES)
     text = (
-        f"{found}\n\nOn texts of the training table that the model had not seen; texts of other sources may "
-        "be harder."
+        f"{found}\n\nOn texts that the model had not been trained on; texts of other sources may be harder."
     )
     if not found:
         text = (

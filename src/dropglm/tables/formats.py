@@ -106,13 +106,29 @@ def guess_format(start: bytes) -> str:
 
 def format_of_standard_input() -> str:
     """Return the format of the table that comes through standard input, of which nothing is consumed."""
+    return guess_format(_start_of_standard_input())
+
+
+def format_of_lines(column: str) -> str:
+    """Return the format of standard input if it begins like a table that has this column, or else txt."""
+    start = _start_of_standard_input()
+    format, header = guess_format(start), start.partition(b"\n")[0].decode(errors="replace")
+    if format == "jsonl":
+        has_column = json.dumps(column, ensure_ascii=False) in header
+    else:
+        cells = [cell.strip('\r"\ufeff') for cell in header.split("\t" if format == "tsv" else ",")]
+        has_column = format == "parquet" or (len(cells) > 1 and column in cells)
+    return format if has_column else "txt"
+
+
+def _start_of_standard_input() -> bytes:
     stream = binary_stream(sys.stdin, "standard input")
     if hasattr(stream, "peek"):
-        return guess_format(stream.peek(1))
+        return stream.peek(1)
     begin = stream.tell()
     start = stream.read()
     stream.seek(begin)
-    return guess_format(start)
+    return start
 
 
 @contextmanager
