@@ -98,7 +98,11 @@ def test_names_of_other_programs_lead_to_ours_and_hide_none_of_them(folder):
     assert our_spelling("max_features") == "max-features"
     for option in ("--threads", "--n_jobs", "--jobs", "-j"):
         assert len(predictions("m.skops", "texts.txt", option, "1", cwd=folder)) == 2
-    assert dropglm("inspect", "m.skops", cwd=folder) == dropglm("explain", "m.skops", cwd=folder)
+    assert (
+        dropglm("inspect", "m.skops", cwd=folder)
+        == dropglm("show", "m.skops", cwd=folder)
+        == dropglm("explain", "m.skops", cwd=folder)
+    )
 
 
 def test_the_help_has_the_common_options_and_says_how_to_see_all(tmp_path):

@@ -31,6 +31,10 @@ class Commands(TyperGroup):
             return super().make_context(*arguments, **settings)
         raise typer.Exit  # the reader of the help has read enough
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; ``show`` is also an option of others, so it is not among SPELLINGS."""
+        return super().get_command(ctx, {"show": "explain"}.get(cmd_name, cmd_name))
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was chosen."""
         with report_errors(ctx):
