@@ -39,21 +39,11 @@ if TYPE_CHECKING:
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
     *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
-    "validation_column",
-    *("numeric", "categorical"),
-    *("group", "embeddings", "embeddings_unlabeled", "embedder", "second_label"),
-    *(
-        "min_df",
-        "max_df",
-        "max_features",
-        "analyzer",
-        "characters",
-        "stop_words",
-        "expectation",
-        "class_weight",
-    ),
-    *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
-    *("latent", "rounds", "ngram_weight", "device", "dask", "precision"),
+    *("validation_column", "numeric", "categorical", "second_label", "device", "dask", "precision"),
+    *("group", "embeddings", "embeddings_unlabeled", "embedder", "latent", "rounds", "ngram_weight"),
+    *("min_df", "max_df", "max_features", "analyzer", "characters", "stop_words", "expectation"),
+    *("class_weight", "tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes"),
+    "scoring",
 }
 TRUE_OR_FALSE = {"true": True, "1": True, "false": False, "0": False, "": False}
 SEVERAL_LABELS = {"separator", "label_probabilities"}  # or probabilities of them
@@ -81,20 +71,9 @@ SEVERAL = ("dropout", "l2", "discount", "l2_weights", "ngram_weight")
 GIVEN = ("COMMANDLINE", "DEFAULT_MAP")  # where options come from that a user gave; the second is --config
 # What the help shows of the options; --help-all shows all of them.
 COMMON = {
-    *(
-        "text",
-        "numeric",
-        "categorical",
-        "label",
-        "unlabeled",
-        "separator",
-        "weight",
-        "group",
-        "out",
-        "validation",
-        "baseline",
-    ),
-    *("ngrams", "stop_words", "embedder", "dropout", "l2", "folds", "online", "dask", "json", "quiet"),
+    *("text", "numeric", "categorical", "label", "unlabeled", "separator", "weight", "group"),
+    *("out", "validation", "baseline", "ngrams", "stop_words", "embedder", "dropout", "l2", "folds"),
+    *("online", "dask", "json", "quiet"),
 }
 
 
