@@ -115,6 +115,7 @@ def test_labels_have_the_types_of_one_table(folder, address, tmp_path):
     assert_same_predictions(out, expected)
 
 
+@pytest.mark.slow
 def test_local_starts_one_worker_per_core(folder, tmp_path):
     out = tmp_path / "m.skops"
     command = ("train", "parts", "-u", "more.txt", "--no-tune", "--dask", "local", "--out", out)

@@ -122,9 +122,10 @@ def tuned(cluster):
 
 @pytest.mark.parametrize(
     ("work", "number"),
-    [pytest.param(gram_share, 3, marks=pytest.mark.slow), (answer, 10)],
+    [(gram_share, 3), (answer, 10)],
     ids=["latent features", "search"],
 )
+@pytest.mark.slow
 def test_a_worker_that_is_killed_does_not_change_a_tuned_text_classifier(
     monkeypatch, client, tuned, work, number
 ):

@@ -280,10 +280,10 @@ def many_words(n, K=2, seed=0):
     [
         (60, 300, 2, {}),  # folds are drawn several times; more texts than words
         (90, 60, 3, {}),  # fewer texts than words
-        (100, 200, 2, {"l2": (0.1, 0.01), "ngram_weight": (0.5, 1.0), "scoring": "accuracy"}),
         *(
             pytest.param(n, m, 2, settings, marks=pytest.mark.slow)
             for n, m, settings in [
+                (100, 200, {"l2": (0.1, 0.01), "ngram_weight": (0.5, 1.0), "scoring": "accuracy"}),
                 (100, 40, {"l2": 0.1, "discount": (0.0, 0.5), "naive_bayes": False, "dropout": (0.2, 0.7)}),
                 (
                     100,
@@ -367,8 +367,9 @@ def lengths(texts):
 
 
 @pytest.mark.usefixtures("in_float64")
-@pytest.mark.parametrize("tune", [False, True])
-@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize(
+    ("given", "tune"), [(False, False), (True, True), pytest.param(False, True, marks=pytest.mark.slow)]
+)
 def test_embeddings_are_features_as_for_texts_in_memory(client, tune, given):
     (texts, y), (more, _) = many_words(60), many_words(120, seed=1)
     settings = {"tune": tune, "tol": 1e-10, "max_iter": 1000} | ({} if given else {"embedder": lengths})

@@ -117,8 +117,6 @@ def train(context: typer.Context, options: TrainOptions) -> None:
 def _train(run: TrainRun) -> None:
     """Check the options, and train in one of the three ways."""
     options, given, table = run.options, run.given, run.table
-    if table.text == table.label:
-        raise bad_option("--label", f"{table.label!r} is the column of texts as well.")
     advice = {
         getattr(options, name): f"name the column to use with --{name}"
         for name in ("text", "label")

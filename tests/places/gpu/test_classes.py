@@ -38,6 +38,7 @@ def test_weights_of_l2_by_class(y):
     assert_same_classes(rows("binary", n=N), y, {"dropout": 0.0, "l2_weights": "naive_bayes"})
 
 
+@pytest.mark.slow
 def test_by_monte_carlo_with_unlabelled_rows():
     settings, more = (
         {"expectation": "monte_carlo", "random_state": 0},
