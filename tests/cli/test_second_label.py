@@ -50,7 +50,7 @@ def test_a_command_trains_the_same_model_as_python(tmp_path):
         (("--second-label", "label"), "is the column with the"),
         (("--second-label", "model", "--second-label", "model"), "names a column twice"),
         (("--second-label", "nothing"), "there is no column 'nothing'"),
-        (("--second-label", "model", "--no-tune"), "needs --tune and one label per row"),
+        (("--second-label", "model", "--no-tune"), "needs the folds of the tuning"),
         (("--second-label", "model", "--online"), "cannot be used with --online"),
         (("--second-label", "model", "--dask", "local"), "cannot be used with --dask"),
     ],

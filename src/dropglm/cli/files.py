@@ -108,7 +108,7 @@ def _row_given_here(row: str, files: tables.Table) -> tables.Table:
         values = decode_row(row)
     except ValueError:
         raise BadInputError(
-            f"{row}: there is no such file. The model takes rows, so an argument that is no file must be a "
+            f"{row}: there is no such file. The model takes rows: an argument that is not a file must be a "
             f"JSON object with the columns {quoted(files.row_of.names)}."
         ) from None
     line = BytesIO(json.dumps({files.text: None} | values).encode())

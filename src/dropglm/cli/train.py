@@ -22,7 +22,7 @@ from dropglm.cli import files, terminal
 from dropglm.cli.errors import BadInputError, naming_table
 from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
 from dropglm.cli.lazy_modules import forget
-from dropglm.cli.options import NO_EMBEDDER, bad_option, check_name, with_options
+from dropglm.cli.options import NO_EMBEDDER, bad_option, check_name, option_name, with_options
 from dropglm.cli.training import TrainOptions, TrainRun
 from dropglm.tables import Batch, Table, group_labels, row_weights
 
@@ -154,9 +154,11 @@ def _train(run: TrainRun) -> None:
         if options.validation_column in (table.text, table.label, table.weight, options.group):
             raise bad_option("--validation-column", f"{options.validation_column!r} has another purpose.")
     if options.second_label:
-        if not options.tune or options.label_probabilities or options.separator or options.group:
-            why = "needs --tune and one label per row, and cannot be used with --group."
-            raise bad_option("--second-label", why)
+        if not options.tune:
+            raise bad_option("--second-label", "needs the folds of the tuning; drop --no-tune.")
+        for name in ("label_probabilities", "separator", "group"):
+            if getattr(options, name):
+                raise bad_option("--second-label", f"cannot be used with {option_name(name)}.")
         for name in options.second_label:
             if name in (table.text, table.label, table.weight):
                 raise bad_option(

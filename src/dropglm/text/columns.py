@@ -69,7 +69,7 @@ class Columns(NamedTuple):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The names of those that are no texts."""
+        """The names of those that are not texts."""
         return (*self.numeric, *self.categorical)
 
     @property
@@ -89,7 +89,7 @@ class Columns(NamedTuple):
             raise InputError(f"The column {twice[0]!r} is named twice; a column is of one kind.", *KINDS)
         if not self.text:
             raise InputError(
-                "There is no column of texts, but n-grams of texts are the basis of the model; name one as "
+                "There is no column of texts, which the model needs; name one as "
                 "text, or use scikit-learn's HistGradientBoostingClassifier for other columns alone.",
                 "text",
             )
@@ -182,7 +182,7 @@ class Columns(NamedTuple):
         rows = [decode_row(row, k) if isinstance(row, str) else row for k, row in enumerate(X)]
         for number, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise InputTypeError(f"Row {number} of {name} (counted from 0) is no mapping of columns.")
+                raise InputTypeError(f"Row {number} of {name} (counted from 0) is not a mapping of columns.")
             for column in self.names:
                 if column not in row:
                     raise no_column(column, list(row), f"row {number} of {name}")
@@ -309,7 +309,7 @@ def _text(value: Any) -> str:
 
 def _category(value: Any) -> str | None:
     if isinstance(value, list | dict | tuple | bytes):
-        raise BadValueError("is no category.")
+        raise BadValueError("is not a category.")
     return None if is_missing(value) else class_name(value.isoformat() if isinstance(value, date) else value)
 
 

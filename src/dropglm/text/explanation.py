@@ -191,7 +191,7 @@ class Contribution(NamedTuple):
 
 
 class ColumnContribution(Contribution):
-    """The contribution of a column that is no text; the name is that of the column with its value."""
+    """The contribution of a column that is not text; the name is that of the column with its value."""
 
     __slots__ = ()
 

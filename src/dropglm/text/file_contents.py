@@ -268,7 +268,7 @@ CHARACTERS = Record(
     },
     or_none=True,
 )
-# The columns of tables that a model takes, and the features of those that are no texts
+# The columns of tables that a model takes, and the features of those that are not texts
 TABLE = Record(dict.fromkeys(("text", "numeric", "categorical"), several(TEXT)), or_none=True)
 COLUMN_FEATURES = Record(
     {

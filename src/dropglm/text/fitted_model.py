@@ -606,8 +606,8 @@ class AnyTextModel:
         -------
         Unlike or None
             How many of them have fewer known words, and less in common with the training texts, than 95 % of
-            the training texts had when they were new; and whether that is no chance. None if the model does
-            not know: it is not one of words, or was trained on few texts, on Dask or from a stream.
+            the training texts had when they were new; and whether that is more than chance. None if the model
+            does not know: it is not one of words, or was trained on few texts, on Dask or from a stream.
         """
         fitted = self._fitted_model()
         found = None if fitted.typical is None else fitted.vectorizer._typicality(fitted._texts(X))
@@ -912,7 +912,7 @@ class FittedTextModel(AnyTextModel):
 
 
 def refuse_columns(model: FittedTextModel, target: str) -> None:
-    """Raise an error if a model takes several columns, for which there is no export to this target."""
+    """Raise an error if a model takes several columns, which cannot be exported to this target."""
     if model.row_of is not None:
         raise InputError(
             f"The model takes the columns {quoted(model.row_of.names)}, but {target} takes texts; use "

@@ -564,7 +564,7 @@ class Unlike(NamedTuple):
 
     @property
     def is_unusual(self) -> bool:
-        """Whether to warn: the numbers are no chance, and twice as large as they should be."""
+        """Whether to warn: the numbers are not due to chance, and twice as large as they should be."""
         most = max(self.few_known, self.few_shared)
         return self.p_value <= FALSE_ALARMS and most >= 2.0 * TAIL * self.texts
 

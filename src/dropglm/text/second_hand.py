@@ -82,7 +82,7 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, column: np.ndarray, y: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> Self:
-        """Return the source with these answers, given the classes y of some rows; None is no answer.
+        """Return the source with these answers, given the classes y of some rows; None means no answer.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class Source(NamedTuple):
         >>> found.agreement, found.table().round(2)[0]
         (1.0, array([0.93, 0.07]))
         """
-        # Answers that are no class may still say something about the classes.
+        # Answers that are not classes may still say something about the classes.
         answers = dict.fromkeys([*classes.tolist(), *(one for one in column if one is not None)])
         number_of, K = {one: s for s, one in enumerate(answers)}, len(classes)
         both = [
@@ -204,7 +204,7 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
     first = fit_to_texts(classifier, TextsInMemory(classifier, **texts))
     if first.search is None:
         raise InputError("There are too few labels to decide how far second_labels count.")
-    given = _Texts(classifier, texts, by_hand, y, classes, columns)
+    given = _AnsweredTexts(classifier, texts, by_hand, y, classes, columns)
     fitted, p = first, first.search.cv_probabilities_
     loss_without = losses = _losses(p, y)
     sources, used, asked = given.sources()
@@ -226,7 +226,7 @@ def fit_with_second_labels(classifier: Any, texts: dict[str, Any], second_labels
     return _about_labels_by_hand(fitted, first, p, y, weights, found)
 
 
-class _Texts(NamedTuple):
+class _AnsweredTexts(NamedTuple):
     """Texts with labels by hand, or with answers of sources, or both.
 
     Attributes
